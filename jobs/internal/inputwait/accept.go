@@ -2,24 +2,24 @@ package inputwait
 
 import "time"
 
-// How long it must have been quiet before a verdict is believed, where what was seen is
-// short of a process that waits for the input alone. Each was measured.
+// How long the job must have been quiet before a verdict is believed, if the probe found less than a process that waits
+// for the input alone. Each value was measured.
 const (
-	quietOthers    = 150 * time.Millisecond // it waits for other things as well, or another thread does
-	quietShort     = 200 * time.Millisecond // its timeout is short, or not known: the timer of an event loop may fire first
-	quietAfter     = 30 * time.Millisecond  // … and this beyond the timeout
-	quietRunning   = time.Second            // somebody of the job runs
-	quietAmbiguous = 500 * time.Millisecond // it may be another descriptor that it reads
+	quietOthers    = 150 * time.Millisecond // the process waits for other things as well, or another of its threads does
+	quietShort     = 200 * time.Millisecond // its timeout is short or unknown: the timer of an event loop may fire first
+	quietAfter     = 30 * time.Millisecond  // added to a short timeout
+	quietRunning   = time.Second            // another process of the job runs
+	quietAmbiguous = 500 * time.Millisecond // it may be reading another descriptor
 
-	shortTimeout = 900 * time.Millisecond // a second, of which some has gone by
+	shortTimeout = 900 * time.Millisecond // a timeout of a second of which some has passed
 
-	// A process that takes input and prints all the while is never quiet. It is believed to
-	// listen once it was met so often, for so long.
+	// A process that takes input and prints without pause is never quiet. It counts as listening once this many probes
+	// have found it waiting, over at least this time.
 	keenLooks = 4
 	keenFor   = time.Second
 )
 
-// A timeout that is none, and one that could not be read.
+// No timeout, and a timeout that could not be read.
 const (
 	forever        time.Duration = -1
 	unknownTimeout time.Duration = -2
@@ -30,25 +30,25 @@ type wait struct {
 	pid, tid  int
 	start     uint64        // of the process
 	name      string        // of the process
-	call      string        // what it is blocked in
-	reading   bool          // read(2) itself, and not a wait for its turn
-	timeout   time.Duration // forever, unknownTimeout, or how long
-	others    string        // something else that it waits for, or that its process sleeps in; "" for nothing
-	timed     bool          // another thread of the process waits until a time has gone by
+	call      string        // the system call that it is blocked in
+	reading   bool          // in read(2) itself, not in a poll before it
+	timeout   time.Duration // forever, unknownTimeout, or the duration
+	others    string        // another thing that it waits for, or that its process sleeps in; "": none
+	timed     bool          // another thread of the process waits for a time
 	endless   bool          // another thread of the process waits for the input alone, and without a timeout
-	ambiguous bool          // what it reads may be something else
+	ambiguous bool          // it may be reading another descriptor
 	seen      tier
 }
 
-// A claim is what a wait comes to.
+// A claim is the conclusion drawn from a wait.
 type claim struct {
 	state      State
 	confidence Confidence
-	quiet      time.Duration // how long it must have been quiet
-	idle       bool          // and its thread have used next to no processor time
+	quiet      time.Duration // required time of quiet
+	idle       bool          // the thread must also have used almost no processor time
 }
 
-// claim weighs a wait, where others of the job run or do not.
+// claim evaluates a wait. running means that another process of the job runs.
 func (w *wait) claim(running bool) claim {
 	c := claim{state: Reading, confidence: Exact}
 	listening := func(quiet time.Duration) {
@@ -76,7 +76,7 @@ func (w *wait) claim(running bool) claim {
 	return c
 }
 
-// better says whether w tells more than v.
+// better reports whether w is stronger evidence of waiting than v.
 func (w *wait) better(v *wait) bool {
 	a, b := w.claim(false), v.claim(false)
 	if a.state != b.state {

@@ -7,12 +7,11 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// Where only quiet is missing, a look says when to look again, and what is said then is
-// final.
+// If only quiet is missing, a probe returns when to probe again, and the verdict at that time is final.
 func TestAgain(t *testing.T) {
 	j := onTerminal(t, "python3", "-u", "-c", "import select,socket\na=socket.create_server(('127.0.0.1',0))\nprint('ready')\nselect.select([0,a],[],[])")
 	v := j.await("about to wait", func(v inputwait.Verdict) bool {
-		return v.Again > 0 && j.printed() != "" && v.Why != "output is still coming" // which began with the look
+		return v.Again > 0 && j.printed() != "" && v.Why != "output is still coming" // which the probe may still have seen
 	})
 	if v.Waiting || v.Again > 150*time.Millisecond || v.Why == "" {
 		t.Errorf("too early: %+v", v)
@@ -31,7 +30,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// A root other than the leader: its children are the job, and it is not.
+// Root may differ from the leader: its descendants are the job, without Root itself.
 func TestRoot(t *testing.T) {
 	j := onTerminal(t, "bash", "-c", "(sleep 60 & cat; :); :")
 	v := j.waits("", reading, line, exact)
@@ -42,7 +41,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// A pid that is used again is not who waited.
+// A reused pid is not mistaken for the last waiter.
 func TestPidUsedAgain(t *testing.T) {
 	other := onPipes(t, "python3", "-u", "-c", "print('runs')\nwhile True: pass")
 	for start := time.Now(); other.printed() == ""; pause() {

@@ -12,7 +12,7 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// BenchmarkLook measures one look at a program that waits, and at one that sleeps.
+// BenchmarkLook measures one probe of a program that waits, and of one that sleeps.
 func BenchmarkLook(b *testing.B) {
 	for _, test := range []struct {
 		name    string
@@ -46,7 +46,7 @@ func benchmarkLook(b *testing.B, args []string, waiting bool, tier int) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	err = cmd.Start()
-	_ = slave.Close() // It has its own.
+	_ = slave.Close() // The program has its own.
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func benchmarkLook(b *testing.B, args []string, waiting bool, tier int) {
 	}()
 	defer func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // It may have ended.
-		_ = cmd.Wait()                                      // As it likes.
+		_ = cmd.Wait()                                      // Its exit status does not matter.
 		<-done
 	}()
 	p := inputwait.Limited(inputwait.Target{Leader: cmd.Process.Pid, Input: term, Terminal: term}, tier)
@@ -74,13 +74,13 @@ func benchmarkLook(b *testing.B, args []string, waiting bool, tier int) {
 	for b.Loop() {
 		p.Look(time.Hour)
 	}
-	// Which others on the machine do not change.
+	// Processor time does not depend on other programs on the machine.
 	b.ReportMetric(float64(processorTime()-before)/float64(b.N), "cpu-ns/op")
 	b.ReportAllocs()
 }
 
 func processorTime() int64 {
 	var used syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // Never fails for oneself.
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // This never fails for the own process.
 	return used.Utime.Nano() + used.Stime.Nano()
 }

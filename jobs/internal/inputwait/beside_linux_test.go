@@ -9,7 +9,7 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// One thread reads, and another waits for something else, in whatever way: it listens.
+// If one thread reads and another waits for something else in any way, the process listens.
 func TestBesideAReader(t *testing.T) {
 	const head = `
 import ctypes, fcntl, os, pty, select, signal, socket, struct, subprocess, sys, tempfile, threading, time
@@ -40,8 +40,8 @@ print('ready')
 	}
 }
 
-// One thread reads, and another waits until a time has gone by, as for the timers of an event
-// loop, or looks for input from time to time: it reads, and yet that is not exact.
+// If one thread reads, and another waits only for a time, as for the timers of an event loop, or polls the input
+// periodically, the process reads, but that is not exact.
 func TestBesideATime(t *testing.T) {
 	const head = `
 import ctypes, os, select, struct, sys, threading
@@ -68,8 +68,7 @@ while True: e.poll(); os.read(t, 8)`},
 	}
 }
 
-// What wakes up only the program itself, or does not end, is nothing that another thread
-// waits for.
+// A wait in another thread does not count if only the program itself can end it, or if it never ends.
 func TestBesideNothing(t *testing.T) {
 	const head = `
 import os, select, signal, sys, threading
@@ -89,7 +88,7 @@ print('ready')
 	}
 }
 
-// The same of programs whose threads their runtime has.
+// The same for programs with the threads of the Go runtime.
 func TestBesideGo(t *testing.T) {
 	need(t, "go")
 	for _, test := range []struct {

@@ -1,11 +1,11 @@
 package inputwait
 
-// A callKind is what a system call waits for, as far as it matters.
+// A callKind classifies system calls by what they wait for.
 type callKind uint8
 
 const (
-	callOther   callKind = iota // does something
-	callIdle                    // waits for another thread, or a signal
+	callOther   callKind = iota // does not wait for anything known
+	callIdle                    // waits for another thread or a signal
 	callRead                    // reads the descriptor in its first argument
 	callSendf                   // reads the descriptor in its second argument
 	callWrite                   // writes to the descriptor in its first argument
@@ -15,10 +15,10 @@ const (
 	callPselect                 // count, three sets, timespec
 	callEpoll                   // epoll, events, count, milliseconds
 	callEpoll2                  // epoll, events, count, timespec
-	callSleep                   // until a time
-	callSocket                  // something from a socket
-	callRestart                 // goes on with one that was interrupted
-	callRing                    // io_uring_enter: what for cannot be seen
+	callSleep                   // waits for a time
+	callSocket                  // waits on a socket
+	callRestart                 // continues an interrupted call
+	callRing                    // io_uring_enter: what it waits for cannot be seen
 )
 
 type callName struct {
@@ -26,7 +26,7 @@ type callName struct {
 	name string
 }
 
-// callOf looks a system call up.
+// callOf returns the entry of a system call's number, or the zero callName if it has none.
 func callOf(number int) callName {
 	if number >= 0 && number < len(calls) {
 		return calls[number]

@@ -4,11 +4,11 @@ import "golang.org/x/sys/unix"
 
 const knowsCalls = true
 
-// restartedPoll is what restart_syscall goes on with where it sleeps in a poll: the
-// arguments are still those of poll(2).
+// restartedPoll is the call that restart_syscall continues if it sleeps in a poll: the arguments are still those of
+// poll(2).
 var restartedPoll = callName{callPoll, "poll"}
 
-// calls are those that matter. select by glibc is pselect6.
+// calls are the relevant system calls by number. glibc implements select with pselect6.
 var calls = [...]callName{
 	unix.SYS_READ:            {callRead, "read"},
 	unix.SYS_READV:           {callRead, "readv"},

@@ -4,10 +4,10 @@ import "golang.org/x/sys/unix"
 
 const knowsCalls = true
 
-// restartedPoll is nothing that is known: there is ppoll alone, which is begun anew instead.
+// restartedPoll is unknown here: there is only ppoll, which is restarted as ppoll.
 var restartedPoll callName
 
-// calls are those that matter: the architecture has only the newer ones.
+// calls are the relevant system calls by number. This architecture has only the newer ones.
 var calls = [...]callName{
 	unix.SYS_READ:            {callRead, "read"},
 	unix.SYS_READV:           {callRead, "readv"},

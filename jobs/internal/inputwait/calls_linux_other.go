@@ -2,8 +2,8 @@
 
 package inputwait
 
-// The numbers of system calls are not known here: the first tier is not used, and
-// nothing is asked of this table.
+// The system call numbers of these architectures are not listed: the first tier is not used, and this table is never
+// read.
 
 const knowsCalls = false
 

@@ -2,7 +2,7 @@ package inputwait_test
 
 import "testing"
 
-// A timer among what is waited for is a timeout, unless it is not set.
+// A timer among the sources is a timeout, unless it is disarmed.
 func TestTimers(t *testing.T) {
 	const timer = `
 import ctypes, os, select, struct

@@ -10,7 +10,7 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// Where there is more than is looked at, nothing is exact.
+// If there is more than a probe examines, nothing is exact.
 func TestMoreThanIsLookedAt(t *testing.T) {
 	t.Run("threads", func(t *testing.T) {
 		const code = `
@@ -29,9 +29,9 @@ held.acquire()
 	})
 }
 
-// A look is bounded, whatever a process has open.
+// The cost of a probe is bounded, however many files a process has open.
 func TestCost(t *testing.T) {
-	const enough = 60 * time.Millisecond // of processor time; seconds when it was not
+	const enough = 60 * time.Millisecond // of processor time; it took seconds before it was bounded
 	for name, code := range map[string]string{
 		"sockets to another": `
 import os, select, socket
@@ -78,7 +78,7 @@ for m in middle:
 	}
 }
 
-// One descriptor is looked at once, however often it is waited for.
+// A descriptor is examined once, however often it occurs in a poll.
 func TestTheSameAgain(t *testing.T) {
 	const code = `
 import ctypes, resource, struct
@@ -94,7 +94,7 @@ ctypes.CDLL(None).poll(struct.pack('ihh', 0, 1, 0) * 20000, 20000, -1)
 	}
 }
 
-// The input is found among many.
+// The input is found among many sources.
 func TestManySources(t *testing.T) {
 	const many = "import os, resource, select\nresource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000))\n"
 	for name, code := range map[string]string{
@@ -108,7 +108,7 @@ func TestManySources(t *testing.T) {
 	}
 }
 
-// A program that gives select the most that there can be has no more open for that.
+// A program that passes the largest possible count to select does not have more files open because of that.
 func TestSelectOfMany(t *testing.T) {
 	const code = `
 import ctypes
@@ -118,7 +118,7 @@ ctypes.CDLL(None).select(65536, b'\x01' + bytes(8191), None, None, None)
 	onTerminal(t, "python3", "-c", code).waits("ready", reading, line, exact)
 }
 
-// Who runs in a thread besides one that waits is seen in other processes as well.
+// A running thread next to a waiting one is also detected in other processes.
 func TestThreadRunsElsewhere(t *testing.T) {
 	const code = `
 import threading
@@ -131,7 +131,7 @@ print("ready", flush=True)
 	j.waits("ready", listening, line, likely)
 }
 
-// A look that relies on the last one sees that somebody else has begun to run.
+// A probe that relies on the last one detects that another process has begun to run.
 func TestRestsEnd(t *testing.T) {
 	const code = `
 import os, signal
@@ -146,7 +146,7 @@ while True: pass
 	if err != nil {
 		t.Fatal(err)
 	}
-	for start := time.Now(); ; pause() { // Until it has come to pause.
+	for start := time.Now(); ; pause() { // Until it has reached pause.
 		v := j.prober.Look(time.Hour)
 		if v.Confidence == exact && inputwait.Rests(j.prober) > 0 {
 			break
@@ -158,7 +158,7 @@ while True: pass
 	if err := syscall.Kill(pid, syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // so that it has been given a processor
+	time.Sleep(100 * time.Millisecond) // so that it gets a processor
 	if v := j.prober.Look(time.Hour); v.Confidence != likely || v.State != listening {
 		t.Errorf("somebody runs, and it is %+v", v)
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// decimal reads a number that has no sign.
+// decimal parses an unsigned decimal number.
 func decimal(text []byte) (n int, ok bool) {
 	if len(text) == 0 || len(text) > 18 {
 		return 0, false
@@ -24,7 +24,7 @@ func decimal(text []byte) (n int, ok bool) {
 	return n, true
 }
 
-// hexadecimal reads a number with or without 0x.
+// hexadecimal parses a hexadecimal number with or without 0x.
 func hexadecimal(text []byte) (n uint64, ok bool) {
 	text = bytes.TrimPrefix(text, []byte("0x"))
 	if len(text) == 0 || len(text) > 16 {
@@ -44,7 +44,7 @@ func hexadecimal(text []byte) (n uint64, ok bool) {
 	return n, true
 }
 
-// word cuts the first word off.
+// word splits off the first word.
 func word(text []byte) (first, rest []byte) {
 	text = bytes.TrimLeft(text, " \t\n")
 	if end := bytes.IndexAny(text, " \t\n"); end >= 0 {
@@ -53,12 +53,12 @@ func word(text []byte) (first, rest []byte) {
 	return text, nil
 }
 
-// A stat is what is used of /proc/PID/stat.
+// A stat holds the used fields of /proc/PID/stat.
 type stat struct {
 	name    [16]byte
 	state   byte
 	group   int
-	tty     uint32 // the controlling terminal's device, 0 for none
+	tty     uint32 // device of the controlling terminal, 0: none
 	threads int
 	start   uint64
 
@@ -69,7 +69,7 @@ func (s *stat) gone() bool    { return (s.state == 'Z' || s.state == 'X') && s.t
 func (s *stat) stopped() bool { return s.state == 'T' || s.state == 't' }
 func (s *stat) runs() bool    { return s.state == 'R' || s.state == 'D' }
 
-// comm is the name, for people: a program gives itself any, and the kernel cuts it.
+// comm returns the process's name in printable form: a program can give itself any name, and the kernel cuts it off.
 func (s *stat) comm() string {
 	name := unix.ByteSliceToString(s.name[:])
 	for i := range len(name) {
@@ -80,7 +80,7 @@ func (s *stat) comm() string {
 	return name
 }
 
-// printable is how a rune is shown; what is no UTF-8 is U+FFFD already.
+// printable returns r, or U+FFFD if it is not printable. Invalid UTF-8 has become U+FFFD already.
 func printable(r rune) rune {
 	if unicode.IsPrint(r) {
 		return r
@@ -88,7 +88,7 @@ func printable(r rune) rune {
 	return unicode.ReplacementChar
 }
 
-// parseStat splits after the last parenthesis: a name may contain anything.
+// parseStat parses /proc/PID/stat. It splits after the last parenthesis, since a name may contain anything.
 func parseStat(text []byte) (s stat, ok bool) {
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 0 || end < open {
@@ -97,11 +97,11 @@ func parseStat(text []byte) (s stat, ok bool) {
 	copy(s.name[:], text[open+1:end])
 	rest := text[end+1:]
 	var field []byte
-	for i := 3; i <= 22; i++ { // as proc(5) counts
+	for i := 3; i <= 22; i++ { // numbered as in proc(5)
 		if field, rest = word(rest); len(field) == 0 {
 			return s, false
 		}
-		n, _ := decimal(field) // Those that are used have no sign, but for tty_nr of a very high device.
+		n, _ := decimal(field) // The used fields have no sign, except tty_nr of a very high device number.
 		switch i {
 		case 3:
 			s.state = field[0]
@@ -122,10 +122,10 @@ func parseStat(text []byte) (s stat, ok bool) {
 	return s, true
 }
 
-// A call is what /proc/PID/syscall says.
+// A call is the content of /proc/PID/syscall.
 type call struct {
 	running bool
-	number  int // -1: blocked, and in no system call
+	number  int // -1: blocked, but not in a system call
 	args    [6]uint64
 	sp      uint64
 }
@@ -152,23 +152,23 @@ func parseCall(text []byte) (c call, ok bool) {
 	return c, ok
 }
 
-// interest is what a descriptor is waited for.
+// interest is the events that a thread waits for on a descriptor.
 type interest struct {
 	fd      int
 	in, out bool
-	urgent  bool // an end, or what comes out of turn: nothing that is typed brings it about
+	urgent  bool // hang-up or out-of-band data: typed input never causes it
 }
 
-// nothing says that it is waited for errors alone.
+// nothing reports whether it waits only for errors.
 func (i *interest) nothing() bool { return !i.in && !i.out && !i.urgent }
 
-// The same for both architectures whose calls are known.
+// These values are the same on both architectures whose system calls are listed.
 const (
 	readNormal  = 0x40  // POLLRDNORM
 	writeNormal = 0x100 // POLLWRNORM
 )
 
-// pollEntry reads one struct pollfd.
+// pollEntry decodes a struct pollfd.
 func pollEntry(b []byte) interest {
 	events := binary.LittleEndian.Uint16(b[4:])
 	return interest{
@@ -181,28 +181,26 @@ func pollEntry(b []byte) interest {
 
 const pollSize = 8
 
-// inSet says whether a descriptor is in a set of select's. A set that was not read is
-// empty.
+// inSet reports whether a descriptor is in a set of select(2). A set that was not read is empty.
 func inSet(set []byte, fd int) bool {
 	return fd/8 < len(set) && set[fd/8]&(1<<(fd%8)) != 0
 }
 
-// duration reads two numbers of 64 bits, seconds and parts of them.
+// duration decodes two 64-bit numbers: seconds, and a fraction in units of unit.
 func duration(b []byte, unit time.Duration) time.Duration {
 	s, parts := int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint64(b[8:]))
-	const most = 1 << 31 // seconds: as good as any longer
+	const most = 1 << 31 // seconds; longer times make no difference
 	return time.Duration(min(max(s, 0), most))*time.Second + time.Duration(max(parts, 0))*unit
 }
 
-// A watched is one descriptor that an epoll watches.
+// A watched is a descriptor in an epoll's interest list.
 type watched struct {
 	interest
 	ino   uint64
-	named bool // the kernel tells the inode
+	named bool // the kernel shows the inode
 }
 
-// nextWatched reads the next line "tfd: 5 events: 19 data: … pos:0 ino:3 sdev:e" of an
-// epoll's fdinfo.
+// nextWatched parses the next line "tfd: 5 events: 19 data: … pos:0 ino:3 sdev:e" of an epoll's fdinfo.
 func nextWatched(text []byte) (w watched, rest []byte, ok bool) {
 	for len(text) > 0 {
 		var line []byte
@@ -233,7 +231,7 @@ func parseWatched(line []byte) (w watched, ok bool) {
 			w.in = events&(unix.EPOLLIN|readNormal) != 0
 			w.out = events&(unix.EPOLLOUT|writeNormal) != 0
 			w.urgent = events&(unix.EPOLLPRI|unix.EPOLLRDHUP) != 0
-			if events&unix.EPOLLET != 0 && w.in { // As Go does, always: it was told once that there is room.
+			if events&unix.EPOLLET != 0 && w.in { // Go always does this: its one notification of room has already come.
 				w.out = false
 			}
 		case bytes.HasPrefix(first, []byte("ino:")):
@@ -243,8 +241,8 @@ func parseWatched(line []byte) (w watched, ok bool) {
 	return w, true
 }
 
-// parseTimer reads the lines "it_value: (1, 500000000)" and "it_interval: (0, 0)" of a
-// timer's fdinfo, which are seconds and nanoseconds.
+// parseTimer parses the lines "it_value: (1, 500000000)" and "it_interval: (0, 0)" of a timer's fdinfo, which are
+// seconds and nanoseconds.
 func parseTimer(text []byte) (value, interval time.Duration, ok bool) {
 	for len(text) > 0 {
 		var line []byte
@@ -254,7 +252,7 @@ func parseTimer(text []byte) (value, interval time.Duration, ok bool) {
 		second, _ := word(rest)
 		s, okS := decimal(bytes.Trim(first, "(,"))
 		ns, okNS := decimal(bytes.Trim(second, ")"))
-		const most = 1 << 31 // seconds: as good as any longer
+		const most = 1 << 31 // seconds; longer times make no difference
 		d := time.Duration(min(s, most))*time.Second + time.Duration(ns)
 		switch string(name) {
 		case "it_value:":
@@ -266,7 +264,7 @@ func parseTimer(text []byte) (value, interval time.Duration, ok bool) {
 	return value, interval, ok
 }
 
-// statusNumber reads one of the numbers in /proc/PID/status.
+// statusNumber returns a number from /proc/PID/status, or from a file of the same format.
 func statusNumber(text []byte, name string) (int, bool) {
 	for len(text) > 0 {
 		var line []byte

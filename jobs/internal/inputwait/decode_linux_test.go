@@ -31,7 +31,7 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// A name is shown, whatever is in it.
+// Names are printable, whatever they contain.
 func TestName(t *testing.T) {
 	for name, want := range map[string]string{
 		"cat": "cat", "tmux: server": "tmux: server", "größe": "größe", "": "",
@@ -76,9 +76,9 @@ func TestNextWatched(t *testing.T) {
 		"tfd:        7 events: 40000000 data: 7 pos:0 ino:9 sdev:9")
 	want := []watched{
 		{interest{5, true, false, false}, 3, true},
-		{interest{15, true, false, false}, 0, false}, // Upper case is not the kernel's.
+		{interest{15, true, false, false}, 0, false}, // The kernel writes lower case.
 		{interest{6, false, true, false}, 0, false},
-		{interest{7, false, false, false}, 9, true}, // It has fired, and is not armed again.
+		{interest{7, false, false, false}, 9, true}, // It has expired, and is not armed again.
 	}
 	for _, w := range want {
 		var got watched
@@ -100,8 +100,8 @@ func TestPollEntry(t *testing.T) {
 	}{
 		{0, 1, interest{0, true, false, false}},
 		{3, 5, interest{3, true, true, false}},
-		{1, 0, interest{1, false, false, false}},    // errors only, as tail -f does
-		{2, 0x18, interest{2, false, false, false}}, // the same, asked for
+		{1, 0, interest{1, false, false, false}},    // errors only, as with tail -f
+		{2, 0x18, interest{2, false, false, false}}, // the same, requested explicitly
 		{-1, 1, interest{-1, true, false, false}},
 		{4, 0x42, interest{4, true, false, true}},
 		{4, 0x2000, interest{4, false, false, true}},
@@ -109,7 +109,7 @@ func TestPollEntry(t *testing.T) {
 	} {
 		b := binary.LittleEndian.AppendUint32(nil, uint32(test.fd))
 		b = binary.LittleEndian.AppendUint16(b, test.events)
-		b = binary.LittleEndian.AppendUint16(b, 0xffff) // what was returned is not what is asked
+		b = binary.LittleEndian.AppendUint16(b, 0xffff) // revents is ignored
 		if len(b) != pollSize {
 			t.Fatal(len(b))
 		}
@@ -228,7 +228,7 @@ func TestUsage(t *testing.T) {
 		ok   bool
 	}{
 		{"1200 34 5\n", usage{time: 1200, turns: 5}, true},
-		{"0 0 0\n", usage{}, false}, // of a kernel that does not count
+		{"0 0 0\n", usage{}, false}, // a kernel that does not count
 		{"1200 34\n", usage{}, false},
 		{"", usage{}, false},
 	} {

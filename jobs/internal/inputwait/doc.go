@@ -1,36 +1,30 @@
-// Package inputwait tells whether a job waits for input, by what its processes are
-// blocked on: no prompt is recognised, and no silence taken for one where the system
-// tells better.
+// Package inputwait detects whether a job waits for input, from what its processes are blocked on. It recognises no
+// prompts, and relies on silence only if the system gives no better answer.
 //
-// One look, on Linux:
+// One probe, on Linux:
 //
-//  1. Is there input that the job has not consumed, or output that was not stored? Then
-//     it does not wait, whatever else is seen.
-//  2. Who may read? On a terminal the processes of its foreground group: its leader
-//     first, the last waiter, then the job's tree. On a pipe all of the job's.
-//  3. What is each of their threads blocked in (/proc/PID/syscall)? A read of the input,
-//     or a poll, select or epoll with the input among what it waits for (/proc/PID/mem,
-//     fdinfo), or anything else, which says nothing.
-//  4. Nobody? Then the processes that have left the session: they read without being in
-//     the foreground.
-//  5. Found: waiting for the input alone and without a timeout is exact; with a timeout
-//     of a second or more likely; other sources, a short timeout, another thread that waits
-//     for something else, or somebody of the job running meanwhile is listening, and believed
-//     after some quiet. A timer among what is waited for is a timeout, and so is the time
-//     after which the terminal ends a read. What wakes up only the process itself, such as a
-//     pipe of which it has both ends, is no other source, unless another process of the job
-//     has it open as well.
+//  1. Is there input that the job has not consumed, or output that is not stored yet? Then it does not wait, whatever
+//     else the probe finds.
+//  2. Which processes may read? On a terminal those of its foreground process group: first its leader, then the last
+//     waiter, then the job's tree. On a pipe all processes of the job.
+//  3. What is each of their threads blocked in (/proc/PID/syscall)? In a read of the input; or in a poll, select or
+//     epoll whose descriptors include the input (/proc/PID/mem, fdinfo); or in something else, which says nothing.
+//  4. If none of them waits, the processes that have left the session: they read without being in the foreground.
+//  5. If one waits: waiting for the input alone and without a timeout is exact; with a timeout of a second or more it
+//     is likely. If there are other sources, a short timeout, another thread that waits for something else, or another
+//     running process of the job, it is listening, and is believed after some quiet. A timer among the sources counts
+//     as a timeout, and so does the time after which the terminal ends a read. A descriptor by which only the process
+//     itself can wake itself up, such as a pipe of which it has both ends, is no other source, unless another process
+//     of the job has it open as well.
 //  6. The first question again.
 //
-// A look does some thousand system calls at most. Where there is more to see it has not
-// seen everybody, and nothing is exact. None of them asks a file system of the job's, which
-// may never answer.
+// A probe makes a few thousand system calls at most. If there is more to see, it is incomplete, and its verdict is not
+// exact. None of the calls accesses a file system that the job uses, because that may never answer.
 //
-// What may be read of a process decides how much is seen of it (tier): the system call
-// and the memory (1); where it sleeps and its descriptors (2); no more than that it
-// sleeps (3), as with setuid programs. Where nothing is to be seen, or on other systems,
-// quiet and the terminal's modes make a guess, and the verdict says so.
+// The permissions on a process decide how much is seen of it (tier): the system call and the memory (1); where it
+// sleeps and its descriptors (2); only that it sleeps (3), as with setuid programs. If nothing can be seen, or on other
+// systems, quiet and the terminal's modes yield a guess, and the verdict is marked as such.
 //
-// A look that overlaps a write to the job, or that output overtakes, is about a moment
-// that is over: who acts on it checks that nothing was written since the look began.
+// A verdict is outdated if the job was written to, or has printed, during or after the probe. Before acting on it, the
+// caller must check that nothing was written since the probe began.
 package inputwait

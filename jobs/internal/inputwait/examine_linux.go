@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Examine says what looks at a job's process with this pid reach on this machine: Exact,
-// Likely or Guess, and why no more; None if there is no such process.
+// Examine returns the best confidence that probes of a job's process with this pid reach on this machine: Exact, Likely
+// or Guess, and the reason for that limit. It returns None if there is no such process.
 func Examine(pid int) (Confidence, string) {
 	best := bestTier()
 	var r reader
@@ -42,7 +42,7 @@ func Examine(pid int) (Confidence, string) {
 	return Likely, why + "; where it sleeps and its descriptors can"
 }
 
-// refused says why the first tier is not reached: "" if it is.
+// refused returns why the first tier is not available, or "" if it is.
 func refused(proc process, best tier) string {
 	if best > full {
 		return fmt.Sprintf("it was built to look at no more than tier %d", best)
@@ -53,7 +53,7 @@ func refused(proc process, best tier) string {
 	if _, err := proc.file(512, part{name: "syscall"}); err != nil {
 		return fmt.Sprintf("/proc/PID/syscall cannot be read (%v)%s", err, yama(proc.r))
 	}
-	// Opening it is what takes the right to.
+	// The kernel checks the permission when the file is opened.
 	fd, err := proc.r.openat(proc.dir, proc.r.join([]part{{name: "mem"}}), unix.O_RDONLY)
 	if err != nil {
 		return fmt.Sprintf("/proc/PID/mem cannot be opened (%v)%s", err, yama(proc.r))
@@ -62,7 +62,7 @@ func refused(proc process, best tier) string {
 	return ""
 }
 
-// yama adds the switch that most often is why.
+// yama returns a suffix with the value of kernel.yama.ptrace_scope, the most frequent reason.
 func yama(r *reader) string {
 	text, err := r.slurp(unix.AT_FDCWD, append(r.path[:0], "/proc/sys/kernel/yama/ptrace_scope"...), 16)
 	if err != nil {

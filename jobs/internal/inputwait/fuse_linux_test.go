@@ -15,14 +15,14 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// A file system whose daemon does not answer, like a server of NFS that is gone, must not
-// keep a look: it is the job's, and no concern of who looks.
+// A file system whose daemon does not answer, like that of an unreachable NFS server, must not block a probe: only the
+// job depends on it.
 func TestFileThatDoesNotAnswer(t *testing.T) {
 	started := func(t *testing.T, code string) *job {
 		file, release := unanswered(t)
 		const open = "import os, select, sys\nf = os.open(sys.argv[1], os.O_RDONLY); r, w = os.pipe(); os.dup2(w, 90); os.close(w); print('ready', flush=True)\n"
 		j := onTerminal(t, "python3", "-c", open+code, file)
-		t.Cleanup(release) // before the job is waited for
+		t.Cleanup(release) // before the test waits for the job
 		watch := time.AfterFunc(deadline, func() {
 			t.Error("a look waits for the file system")
 			release()
@@ -37,12 +37,12 @@ func TestFileThatDoesNotAnswer(t *testing.T) {
 		})
 	})
 	t.Run("and is open", func(t *testing.T) {
-		// Where the other end of the pipe is, is looked for among all that is open.
+		// The other end of the pipe is searched for among all open files.
 		started(t, "select.select([0, r], [], [])").waits("ready", reading, line, exact)
 	})
 }
 
-// unanswered makes a file in a file system that opens it, and answers nothing else.
+// unanswered creates a file in a file system that answers the opening, and no other request.
 func unanswered(t *testing.T) (path string, release func()) {
 	t.Helper()
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
@@ -58,11 +58,11 @@ func unanswered(t *testing.T) (path string, release func()) {
 		_ = unix.Close(fd)
 		t.Skipf("no file system can be mounted: %v", err)
 	}
-	device := os.NewFile(uintptr(fd), "/dev/fuse") // now that it can be waited for
+	device := os.NewFile(uintptr(fd), "/dev/fuse") // only now, so that reads can wait
 	var served sync.WaitGroup
 	served.Go(func() { serve(device) })
 	return path, sync.OnceFunc(func() {
-		_ = device.Close() // which ends all that waits for an answer
+		_ = device.Close() // which ends all pending requests
 		served.Wait()
 		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
 			t.Errorf("unmount %s: %v", path, err)
@@ -70,7 +70,7 @@ func unanswered(t *testing.T) (path string, release func()) {
 	})
 }
 
-// serve answers what it takes to mount, open and close, as linux/fuse.h has it.
+// serve answers the requests for mounting, opening and closing; see linux/fuse.h.
 func serve(device *os.File) {
 	const open, flush, release, start = 14, 25, 18, 26
 	e := binary.NativeEndian
@@ -85,7 +85,7 @@ func serve(device *os.File) {
 			body = make([]byte, 64)
 			e.PutUint32(body, 7)
 			e.PutUint32(body[4:], 31)
-			e.PutUint32(body[20:], 1<<16) // the most that is written at once
+			e.PutUint32(body[20:], 1<<16) // max_write: the maximum size of a write
 		case open:
 			body = make([]byte, 16)
 		case flush, release:
@@ -100,7 +100,7 @@ func serve(device *os.File) {
 	}
 }
 
-// Kernels before 4.11 tell as much of all but what has a name in a file system.
+// Kernels before 4.11 show as much, except for files with a name in a file system.
 func TestOldKernel(t *testing.T) {
 	for _, test := range []struct {
 		name, code string

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// How long it must have been quiet for a guess. A password is asked for by switching
-// echo off, which nobody does without reading soon.
+// How long the job must have been quiet for a guess. A program that asks for a password switches echo off, and programs
+// do that only shortly before they read.
 const (
 	quietGuess    = 500 * time.Millisecond
 	quietPassword = 200 * time.Millisecond
 )
 
-// guess is what can be said from quiet and the terminal's modes alone.
+// guess returns the verdict that quiet and the terminal's modes alone allow.
 func (t *Target) guess(quiet time.Duration, because string) Verdict {
 	kind, known := t.kind()
 	need := quietGuess
@@ -32,7 +32,8 @@ func (t *Target) guess(quiet time.Duration, because string) Verdict {
 	}
 }
 
-// kind is what the terminal's modes say; a pipe is read by lines.
+// kind returns the kind of input according to the terminal's modes; a pipe is read by lines. known is false if the
+// modes could not be read.
 func (t *Target) kind() (k Kind, known bool) {
 	if t.Terminal == nil {
 		return Line, true

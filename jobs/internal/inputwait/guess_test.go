@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// modes is a terminal of which only they are known.
+// modes is a terminal that only reports its modes.
 type modes struct {
 	canonical, echo bool
 	err             error
@@ -21,7 +21,7 @@ func (m modes) Modes() (bool, bool, error)     { return m.canonical, m.echo, m.e
 func target(m modes) Target                    { return Target{Leader: 12, Input: m, Terminal: m} }
 func after(ms time.Duration) (d time.Duration) { return ms * time.Millisecond }
 
-// Where nothing is to be seen, quiet and the modes make a guess, which says so.
+// If nothing can be seen, quiet and the modes yield a guess, and the verdict says so.
 func TestGuess(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -17,10 +17,10 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// deadline is how long a program may take to get to where it waits.
+// deadline is the maximum time in which a program must begin to wait.
 const deadline = time.Minute
 
-// A job is a program on a terminal or pipes, with what reads its output.
+// A job is a program on a terminal or pipes, with the goroutine that reads its output.
 type job struct {
 	t       *testing.T
 	cmd     *exec.Cmd
@@ -34,10 +34,10 @@ type job struct {
 
 	mu     sync.Mutex
 	output bytes.Buffer
-	last   time.Time // of output, or of input
+	last   time.Time // output or input
 }
 
-// need finds a program, or skips.
+// need skips the test if a program is missing.
 func need(t testing.TB, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -48,7 +48,7 @@ func need(t testing.TB, name string) {
 	}
 }
 
-// environment keeps what users have set up out of the programs.
+// environment returns an environment in which the users' settings have no effect on the programs.
 func environment() []string {
 	return append(os.Environ(), "TERM=xterm", "PS1=$ ", "HISTFILE=", "INPUTRC=/dev/null", "PYTHONSTARTUP=", "PYTHON_HISTORY=/dev/null", "LESS=", "ENV=", "NODE_REPL_HISTORY=", "TMUX=")
 }
@@ -61,7 +61,7 @@ func onTerminal(t *testing.T, args ...string) *job {
 	return j
 }
 
-// unread is onTerminal without anybody who reads what it prints.
+// unread is onTerminal without a goroutine that reads the output.
 func unread(t *testing.T, args ...string) *job {
 	t.Helper()
 	need(t, args[0])
@@ -76,7 +76,7 @@ func unread(t *testing.T, args ...string) *job {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = slave.Close() // It has its own.
+	_ = slave.Close() // The program has its own.
 	j := &job{t: t, cmd: cmd, sink: term.Sink(), input: term, term: term, last: time.Now()}
 	j.target = inputwait.Target{Leader: cmd.Process.Pid, Input: term, Terminal: term}
 	j.prober = inputwait.New(j.target)
@@ -84,7 +84,7 @@ func unread(t *testing.T, args ...string) *job {
 	return j
 }
 
-// onPipes starts a program whose stdin is a pipe that is open.
+// onPipes starts a program with an open pipe as stdin.
 func onPipes(t *testing.T, args ...string) *job {
 	t.Helper()
 	j := unreadPipe(t, args...)
@@ -92,7 +92,7 @@ func onPipes(t *testing.T, args ...string) *job {
 	return j
 }
 
-// unreadPipe is onPipes without anybody who reads what it prints.
+// unreadPipe is onPipes without a goroutine that reads the output.
 func unreadPipe(t *testing.T, args ...string) *job {
 	t.Helper()
 	need(t, args[0])
@@ -111,7 +111,7 @@ func unreadPipe(t *testing.T, args ...string) *job {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = stdin.Close(), stdout.Close() // It has its own.
+	_, _ = stdin.Close(), stdout.Close() // The program has its own.
 	input := proc.NewPipeInput(sink, source)
 	j := &job{t: t, cmd: cmd, sink: sink, source: source, input: input, last: time.Now()}
 	j.target = inputwait.Target{Leader: cmd.Process.Pid, Input: input, Outputs: input.Outputs()}
@@ -143,11 +143,11 @@ func (j *job) read(source *proc.Source) {
 	})
 }
 
-// end kills the session, which is all that these programs start, and waits for it.
+// end kills the session, which contains everything that these programs start, and waits for it.
 func (j *job) end(closeFiles func()) {
 	_ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGKILL) // It may have ended.
 	_ = j.cmd.Process.Kill()
-	_ = j.cmd.Wait() // It may end as it likes.
+	_ = j.cmd.Wait() // Its exit status does not matter.
 	closeFiles()
 	j.readers.Wait()
 }
@@ -183,10 +183,10 @@ func (j *job) quiet() time.Duration {
 
 func (j *job) look() inputwait.Verdict { return j.prober.Look(j.quiet()) }
 
-// pause lets time go by between two looks; nothing is concluded from it.
+// pause sleeps between two probes; no assertion depends on its length.
 func pause() { time.Sleep(2 * time.Millisecond) }
 
-// await looks until the verdict is what is wanted.
+// await probes until the verdict satisfies want.
 func (j *job) await(what string, want func(inputwait.Verdict) bool) inputwait.Verdict {
 	j.t.Helper()
 	start := time.Now()
@@ -202,7 +202,7 @@ func (j *job) await(what string, want func(inputwait.Verdict) bool) inputwait.Ve
 	return v
 }
 
-// waits looks until it waits like this, and has printed prompt.
+// waits probes until the job counts as waiting and has printed prompt, and checks the verdict.
 func (j *job) waits(prompt string, state inputwait.State, kind inputwait.Kind, confidence inputwait.Confidence) inputwait.Verdict {
 	j.t.Helper()
 	what := fmt.Sprintf("%s %s %s after %q", state, kind, confidence, prompt)
@@ -213,7 +213,7 @@ func (j *job) waits(prompt string, state inputwait.State, kind inputwait.Kind, c
 	return v
 }
 
-// never looks for a while, in which it must not be told to wait.
+// never probes for a while, in which the job must not count as waiting.
 func (j *job) never(prompt string, long time.Duration) {
 	j.t.Helper()
 	for start := time.Now(); !strings.Contains(j.printed(), prompt); pause() {

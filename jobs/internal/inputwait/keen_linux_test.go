@@ -14,7 +14,7 @@ print('ready', flush=True)
 select.select([0, a], [], [])
 `
 
-// However long it was quiet before, after the next output it must be quiet again.
+// Earlier quiet does not count: it must be quiet again after each output.
 func TestQuietOnceMore(t *testing.T) {
 	t.Parallel()
 	j := onTerminal(t, "python3", "-c", listener)
@@ -31,13 +31,13 @@ func TestQuietOnceMore(t *testing.T) {
 	}
 }
 
-// Who takes input and is never quiet is met again and again, and told after a second; not
-// what was met before something was typed.
+// A process that takes input and is never quiet is reported after a second of repeated probes. Probes before a write do
+// not count.
 func TestNeverQuiet(t *testing.T) {
 	t.Parallel()
 	j := onTerminal(t, "python3", "-c", listener+"input()\nselect.select([0, a], [], [])")
 	j.waits("ready", listening, line, likely)
-	met := func(start time.Time) { // before it can first be met
+	met := func(start time.Time) { // start: before the first possible probe
 		t.Helper()
 		v := j.prober.Look(time.Millisecond)
 		for ; !v.Waiting; v = j.prober.Look(time.Millisecond) {

@@ -9,7 +9,7 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// A server that has no descriptor left does not see who waits, and says so.
+// A server without free descriptors does not see the waiter, and says so.
 func TestNoDescriptorLeft(t *testing.T) {
 	for name, code := range map[string]string{
 		"a thread and a socket": "import sys, threading, socket\na = socket.create_server(('127.0.0.1', 0))\nthreading.Thread(target=sys.stdin.readline, daemon=True).start()\nprint('ready', flush=True)\na.accept()",
@@ -42,7 +42,7 @@ func TestNoDescriptorLeft(t *testing.T) {
 	}
 }
 
-// lowest is the first descriptor that is free, with none above it.
+// lowest returns the first free descriptor, after occupying all gaps below it.
 func lowest(t *testing.T) uint64 {
 	t.Helper()
 	all := descriptors()
@@ -63,7 +63,7 @@ func lowest(t *testing.T) uint64 {
 	}
 }
 
-// within looks while there can be no descriptor from limit on.
+// within probes while no descriptor from limit on can be opened.
 func within(t *testing.T, limit uint64, look func() inputwait.Verdict) inputwait.Verdict {
 	t.Helper()
 	var before unix.Rlimit

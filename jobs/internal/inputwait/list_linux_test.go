@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals cut short what one call lists, and are no end.
+// Signals cut a directory read short; that is not the end of the list.
 func TestNumbersUnderSignals(t *testing.T) {
 	const files = 500
 	for range files {
@@ -29,7 +29,7 @@ func TestNumbersUnderSignals(t *testing.T) {
 			case <-done:
 				return
 			default:
-				_ = unix.Tgkill(self, thread, unix.SIGURG) // which the runtime takes for its own
+				_ = unix.Tgkill(self, thread, unix.SIGURG) // which the Go runtime uses itself
 			}
 		}
 	}()
@@ -66,7 +66,7 @@ func TestNumbersBound(t *testing.T) {
 	}
 }
 
-// Of a long list a read gives no more than a page, however much room there is.
+// A read of a long list returns no more than a page, however large the buffer is.
 func TestLongList(t *testing.T) {
 	r := reader{text: make([]byte, 1<<16)}
 	p, err := r.open(os.Getpid())

@@ -10,42 +10,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Prober looks at one job.
+// A Prober probes one job.
 type Prober struct {
 	target Target
-	best   tier // the best that is used
+	best   tier // the best tier to use
 
 	id         ID // of the input
 	identified bool
 
 	r      reader
 	s      search
-	last   suspect // who waited when somebody did last
+	last   suspect // the process that waited most recently
 	burnt  sample  // processor time of a thread, in nanoseconds
-	awoken sample  // switches of a process
+	awoken sample  // context switches of a process
 	pairs  []pairing
-	files  files    // of the process that was looked at last
-	seen   []member // used again: of the search
-	ends   []end    // the same
-	rest   rest     // the last verdict, while nothing speaks against it
-	used   []usage  // by the job's threads, when it was searched last
+	files  files    // of the last probed process
+	seen   []member // reused: processes found by the search
+	ends   []end    // reused: ends found by the search
+	rest   rest     // the last verdict, while nothing contradicts it
+	used   []usage  // by the job's threads, when it was last searched
 	keen   keen
 }
 
-// New returns one that has not looked yet.
+// New returns a Prober that has not probed yet.
 func New(t Target) *Prober { return &Prober{target: t, best: bestTier()} }
 
-// How soon another look is worth it, where the last one met something that passes.
+// How soon the next probe is worthwhile if the last one met a temporary obstacle.
 const (
 	soon  = time.Millisecond
 	later = 250 * time.Millisecond
 )
 
-// backoff is longer the longer nothing has happened.
+// backoff returns the time until the next probe. It grows with the time of quiet.
 func backoff(quiet time.Duration) time.Duration { return min(max(quiet, soon), later) }
 
-// Look takes one look. quiet is how long ago output last came or input was last written.
-// It is not for concurrent use.
+// Look probes the job. quiet is the time since the last output or write to the input. It is not for concurrent use.
 func (p *Prober) Look(quiet time.Duration) Verdict {
 	p.s.reset()
 	p.r.begin()
@@ -59,7 +58,7 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 	} else if because != "" {
 		return p.settle(p.target.guess(quiet, because), unsettled, quiet)
 	}
-	if quiet > later { // what looks cost only matters once they are for nothing
+	if quiet > later { // The cost of probes matters only once they find nothing new.
 		if v, ok := p.rests(); ok {
 			return p.settle(v, unsettled, quiet)
 		}
@@ -79,7 +78,7 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 		v.Why = "nobody is blocked on " + p.what()
 	}
 	p.rest = rest{}
-	if p.r.failed != nil { // Whoever was not seen may be the one who runs, or who waits.
+	if p.r.failed != nil { // A process that was not seen may run, or may be the one that waits.
 		return Verdict{Blocked: v.Blocked, Why: fmt.Sprintf("not all of the job could be looked at: %v", p.r.failed), Again: backoff(quiet)}
 	}
 	v = p.settle(v, unsettled, quiet)
@@ -90,7 +89,7 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 	return v
 }
 
-// remember notes who waits, to be looked at early the next time.
+// remember notes the waiting process, so that the next probe inspects it early.
 func (p *Prober) remember(v *Verdict) {
 	switch v.PID {
 	case p.s.best.pid:
@@ -102,26 +101,25 @@ func (p *Prober) remember(v *Verdict) {
 	}
 }
 
-// A rest is a job that was seen to wait for the input alone, and what each of its threads
-// had been given of a processor by then. As long as that is the same, nothing has changed:
-// who starts another or wakes it up has run himself.
+// A rest is a verdict that the job waits for the input alone, valid as long as the processor use of each of its threads
+// stays the same: then nothing has changed, because a thread that starts or wakes up another has run itself.
 type rest struct {
 	verdict Verdict
-	looks   int // that have relied on it
+	looks   int // probes that have relied on it
 }
 
-// A usage is what a thread has been given.
+// A usage is the processor use of a thread, from its schedstat.
 type usage struct {
 	pid, tid    int
 	time, turns int
 }
 
 const (
-	mostRests   = 7 // how many looks rely on one
-	mostResting = 6 // threads: for more it is not cheaper than to look
+	mostRests   = 7 // how many probes may rely on one
+	mostResting = 6 // threads: with more it costs as much as a full probe
 )
 
-// note adds its turns to a verdict, and keeps it for rests if it is exact.
+// note adds the thread's turns to a verdict, and keeps the verdict for rests if it is exact.
 func (p *Prober) note(v *Verdict) {
 	u := usage{pid: v.PID, tid: v.PID}
 	found := p.s.found && p.s.best.pid == v.PID
@@ -137,13 +135,13 @@ func (p *Prober) note(v *Verdict) {
 	}
 }
 
-// use reads what a thread has been given. It returns false where that is not known.
+// use reads the usage of a thread. It returns false if that is unknown.
 func (p *Prober) use(u *usage) bool {
 	text, err := p.r.slurp(unix.AT_FDCWD, p.r.join([]part{{name: "/proc"}, {number: u.pid}, {name: "task"}, {number: u.tid}, {name: "schedstat"}}), 128)
 	return err == nil && u.parse(text)
 }
 
-// track notes what the threads of a process have been given, before it is looked at.
+// track notes the usage of a process's threads, before the process is inspected.
 func (p *Prober) track(proc process, st *stat) {
 	var few [16]int
 	tids := append(few[:0], proc.pid)
@@ -162,7 +160,7 @@ func (p *Prober) track(proc process, st *stat) {
 	}
 }
 
-// rests says whether the job has slept since it was seen to wait, and what was said then.
+// rests returns the last verdict, and reports whether it still holds because the job has slept since.
 func (p *Prober) rests() (v Verdict, ok bool) {
 	if !p.rest.verdict.Waiting || p.rest.looks >= mostRests {
 		return v, false
@@ -179,7 +177,7 @@ func (p *Prober) rests() (v Verdict, ok bool) {
 	return v, true
 }
 
-// refused says why no look can be taken, or because of what there can be but a guess.
+// refused returns why no probe is possible, or as because, why only a guess is.
 func (p *Prober) refused() (refused, because string) {
 	if p.best == nothing {
 		return "", "nobody is looked at"
@@ -201,8 +199,8 @@ func (p *Prober) refused() (refused, because string) {
 	return "", ""
 }
 
-// settle holds against a verdict what speaks against waiting, whoever reads: before
-// anybody was looked at, and now, since what was seen may be what was before it.
+// settle rejects a verdict of waiting if unread input or pending output contradicts it: before the processes were
+// inspected (unsettled), or now, because a process may have been seen as it was before that input or output.
 func (p *Prober) settle(v Verdict, unsettled string, quiet time.Duration) Verdict {
 	if !v.Waiting && v.Again == 0 {
 		return v
@@ -225,7 +223,7 @@ func (p *Prober) settle(v Verdict, unsettled string, quiet time.Duration) Verdic
 	return v
 }
 
-// unsettled says what speaks against waiting: "" for nothing.
+// unsettled returns why the job cannot be waiting, or "" if nothing contradicts it.
 func (p *Prober) unsettled() string {
 	unread, err := p.target.Input.Unread()
 	p.s.unknown = err
@@ -233,7 +231,7 @@ func (p *Prober) unsettled() string {
 	case errors.Is(err, os.ErrClosed):
 		return "the input is closed"
 	case unread:
-		p.keen = keen{} // What it does with that it has not shown yet.
+		p.keen = keen{} // Its reaction to that is still to come.
 		return "what was written was not consumed"
 	case !p.target.Input.OutputIdle():
 		return "output is still coming"
@@ -241,7 +239,7 @@ func (p *Prober) unsettled() string {
 	return ""
 }
 
-// weigh says what the wait that was found comes to.
+// weigh turns the best wait into a verdict.
 func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 	w := &p.s.best
 	switch {
@@ -281,7 +279,7 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 	v.Waiting, v.State, v.Kind, v.Confidence, v.PID, v.Why = true, c.state, kind, c.confidence, w.pid, p.explain(w)
 }
 
-// weighShared weighs once more a wait that seems to be for the input alone.
+// weighShared reconsiders a wait that seems to be for the input alone.
 func (p *Prober) weighShared(w *wait, c claim) claim {
 	switch shared, known := p.shared(w.pid); {
 	case shared:
@@ -293,15 +291,14 @@ func (p *Prober) weighShared(w *wait, c claim) claim {
 	return c
 }
 
-// keen is a process that was met again and again where it takes input, although it was not
-// quiet.
+// keen counts the probes that have found one process waiting for input although it was not quiet.
 type keen struct {
 	pid         int
 	looks       int
 	since, last time.Time
 }
 
-// isKeen notes that a process was met, and says whether that was so for long.
+// isKeen notes such a probe, and reports whether there were enough of them for long enough.
 func (p *Prober) isKeen(w *wait) bool {
 	now := time.Now()
 	if p.keen.pid != w.pid || now.Sub(p.keen.last) > keenFor {
@@ -312,7 +309,7 @@ func (p *Prober) isKeen(w *wait) bool {
 	return p.keen.looks >= keenLooks && now.Sub(p.keen.since) >= keenFor
 }
 
-// explain is a phrase about a wait.
+// explain returns a phrase about a wait.
 func (p *Prober) explain(w *wait) string {
 	text := fmt.Sprintf("%s (pid %d) is blocked in %s on %s", w.name, w.pid, w.call, p.what())
 	switch {

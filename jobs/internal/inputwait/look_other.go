@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// A Prober looks at one job.
+// A Prober probes one job.
 type Prober struct{ target Target }
 
-// New returns one that has not looked yet.
+// New returns a Prober for a job.
 func New(t Target) *Prober { return &Prober{t} }
 
-// Look takes one look. quiet is how long ago output last came or input was last written.
-// It is not for concurrent use.
+// Look probes the job. quiet is the time since the last output or write to the input. It is not for concurrent use.
 func (p *Prober) Look(quiet time.Duration) Verdict {
 	return p.target.guess(quiet, cannotSee())
 }
 
-// Examine says what looks at a job's process with this pid reach on this machine.
+// Examine returns the best confidence that probes of a job's process reach on this system.
 func Examine(pid int) (Confidence, string) { return Guess, cannotSee() }
 
 func cannotSee() string {

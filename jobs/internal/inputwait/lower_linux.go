@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asleep looks at a thread of which the system call may not be read: at where it sleeps,
-// and at the process's descriptors. It returns false where that may not be read either.
+// asleep examines a thread whose system call may not be read: where it sleeps, and the descriptors of its process. It
+// returns false if those may not be read either.
 func (p *Prober) asleep(in *inspection, tid int) bool {
 	fds, more := in.numbers(nil, "fd", maxFiles)
 	if len(fds) == 0 && !in.mayList() {
@@ -41,7 +41,7 @@ func (p *Prober) asleep(in *inspection, tid int) bool {
 	return true
 }
 
-// mayList says whether the process's descriptors may be listed.
+// mayList reports whether the process's descriptors may be listed.
 func (in *inspection) mayList() bool {
 	fd, err := in.r.openat(in.own, in.r.join([]part{{name: "fd"}}), unix.O_RDONLY|unix.O_DIRECTORY)
 	if err == nil {
@@ -50,7 +50,7 @@ func (in *inspection) mayList() bool {
 	return err == nil
 }
 
-// asleepInEpoll looks at all epolls of the process: which of them it is cannot be seen.
+// asleepInEpoll examines all epolls of the process, because it cannot be seen in which of them the thread sleeps.
 func (p *Prober) asleepInEpoll(in *inspection, tid int, fds []int) {
 	for _, fd := range fds {
 		if p.kindOf(in, fd) != isEpoll {
@@ -71,8 +71,7 @@ func (p *Prober) asleepInEpoll(in *inspection, tid int, fds []int) {
 	}
 }
 
-// inputAmong says whether the process can read the input, and whether it is sure that
-// it is the input that it reads.
+// inputAmong reports whether the process can read the input, and whether it may be reading something else instead.
 func (p *Prober) inputAmong(in *inspection, fds []int) (readable, ambiguous bool) {
 	for _, fd := range fds {
 		switch p.kindOf(in, fd) {
@@ -91,9 +90,9 @@ func (p *Prober) inputAmong(in *inspection, fds []int) (readable, ambiguous bool
 	return readable, ambiguous
 }
 
-// mayWaitForOthers says whether the process has anything open that is worth to be polled
-// besides the input: which of it is cannot be seen. Files are always ready. One who watches
-// files may poll the terminal for errors alone, as tail does.
+// mayWaitForOthers reports whether the process has another descriptor open that a program would poll, since it cannot
+// be seen which ones it does poll. Regular files do not count: they are always ready. A process that watches files may
+// poll the terminal only for errors, as tail does.
 func (p *Prober) mayWaitForOthers(in *inspection, fds []int) bool {
 	for _, fd := range fds {
 		switch kind := p.kindOf(in, fd); {
@@ -114,15 +113,15 @@ type sample struct {
 	at       time.Time
 }
 
-// apart is how far two samples must be from each other to be compared.
+// The minimum times between two samples, for a comparison.
 const (
 	cpuApart      = 100 * time.Millisecond
 	switchesApart = 10 * time.Millisecond
-	maxBurnt      = 50 // one part in so many
+	maxBurnt      = 50 // one part in this many
 )
 
-// busy says how long to wait until a thread is known to use no more than 2 % of a
-// processor's time since the last output or input; 0: it does not.
+// busy returns how long to wait until a thread is known to have used no more than 2 % of a processor's time since the
+// last output or input. 0: it is known.
 func (p *Prober) busy(w *wait, quiet time.Duration) time.Duration {
 	proc, err := p.r.open(w.pid)
 	if err != nil {
@@ -131,11 +130,11 @@ func (p *Prober) busy(w *wait, quiet time.Duration) time.Duration {
 	defer proc.close()
 	text, err := proc.file(128, part{name: "task"}, part{number: w.tid}, part{name: "schedstat"})
 	if err != nil {
-		return 0 // The kernel does not count it: quiet has to do.
+		return 0 // The kernel does not count it: quiet has to be enough.
 	}
 	first, _ := word(text)
 	count, _ := decimal(first)
-	// One time around its loop has to be in between, or nothing of it is seen.
+	// An iteration of its loop must lie between the samples, or nothing of it is measured.
 	apart := max(cpuApart, w.timeout+quietAfter)
 	now := sample{pid: w.pid, tid: w.tid, count: count, at: time.Now()}
 	age := now.at.Sub(p.burnt.at)
@@ -155,14 +154,13 @@ func (p *Prober) busy(w *wait, quiet time.Duration) time.Duration {
 	return 0
 }
 
-// weighAlive is about a process of which no more is seen than that it sleeps, such as
-// one that runs as another user: it did not wake up between two looks, and then it
-// depends on how it has set the terminal up.
+// weighAlive evaluates a process of which only its sleep can be seen, such as one that runs as another user. It must
+// not have woken up between two probes; then the terminal's modes decide.
 func (p *Prober) weighAlive(v *Verdict, quiet time.Duration) {
 	d := &p.s.denied
 	kind, _ := p.target.kind()
 	need, confidence := quietGuess, Guess
-	if kind == Password { // Programs like sudo set terminals raw, and then wait for what they run.
+	if kind == Password { // Programs like sudo set terminals to raw mode, and then wait for the program that they run.
 		need, confidence = switchesApart, Likely
 	}
 	missing := need - quiet
@@ -183,7 +181,7 @@ func (p *Prober) weighAlive(v *Verdict, quiet time.Duration) {
 	}
 }
 
-// stirs says how long to wait until a process is known not to have woken up.
+// stirs returns how long to wait until a process is known not to have woken up.
 func (p *Prober) stirs(d *suspect, quiet time.Duration) time.Duration {
 	proc, err := p.r.open(d.pid)
 	if err != nil {

@@ -12,14 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain proves that the tests left no goroutine, no descriptor and no process.
+// TestMain checks that the tests leave no goroutine, no descriptor and no process behind.
 func TestMain(m *testing.M) {
-	// The programs get nothing of what whoever started the tests has left open: a pipe
-	// among it is something that they may wait for.
+	// The programs must not inherit descriptors that the test process inherited: they might wait for a pipe among them.
 	for _, fd := range descriptors() {
 		unix.CloseOnExec(fd)
 	}
-	// What programs leave behind comes here.
+	// Orphans of the programs become children of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fmt.Fprintln(os.Stderr, "orphans are not seen:", err)
 	}
@@ -62,7 +61,7 @@ func openFiles() (n int) {
 	return n
 }
 
-// descriptors are those of this process above stderr.
+// descriptors returns this process's descriptors above stderr.
 func descriptors() (all []int) {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {

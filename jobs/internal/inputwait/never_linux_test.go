@@ -10,7 +10,7 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// Programs that do not wait for input, while what they show looks as if they did.
+// These programs do not wait for input, although their output looks as if they did.
 func TestProgramsThatDoNot(t *testing.T) {
 	python := func(code string) []string { return []string{"python3", "-u", "-c", code} }
 	for _, test := range []struct {
@@ -42,8 +42,7 @@ func TestProgramsThatDoNot(t *testing.T) {
 	}
 }
 
-// A timeout that is short may be the timer of an event loop, whose program computes as
-// soon as it fires.
+// A short timeout may be the timer of an event loop; the program then computes when it expires.
 func TestShortTimeout(t *testing.T) {
 	poll := `
 import os, select, sys
@@ -74,7 +73,7 @@ while True:
 	})
 }
 
-// Input and other things: it listens.
+// A program that waits for input and other things listens.
 func TestListening(t *testing.T) {
 	for _, test := range []struct{ name, code string }{
 		{"poll with a socket", "import select,socket\na=socket.create_server(('127.0.0.1',0))\nselect.select([0,a],[],[])"},
@@ -97,7 +96,7 @@ func TestListening(t *testing.T) {
 	}
 }
 
-// What wakes up only the program itself does not count as another source.
+// A source by which only the program itself can wake itself up is not another source.
 func TestOwnSources(t *testing.T) {
 	for _, test := range []struct{ name, code string }{
 		{"a pipe of its own", "r,w=os.pipe(); select.select([0,r],[],[])"},
@@ -116,11 +115,11 @@ func TestOwnSources(t *testing.T) {
 	}
 }
 
-// A line that is written is consumed before the program counts as waiting again.
+// A written line is consumed before the program counts as waiting again.
 func TestConsumed(t *testing.T) {
 	j := onTerminal(t, "cat")
 	j.waits("", reading, line, exact)
-	// Half a line does not count, since nobody gets it.
+	// Half a line does not count as unread, since the program cannot read it yet.
 	j.write("half")
 	j.waits("half", reading, line, exact)
 	j.write("\n")
@@ -140,7 +139,7 @@ func TestConsumed(t *testing.T) {
 func echoed(printed string, line int) bool { return len(printed) >= (line+1)*len("half\r\nhalf\r\n") }
 
 func TestBlocked(t *testing.T) {
-	// Nobody reads what it prints.
+	// The output is not read.
 	j := unread(t, "bash", "-c", "exec yes")
 	v := j.await("blocked", func(v inputwait.Verdict) bool { return v.Blocked })
 	if v.Waiting {
@@ -148,7 +147,7 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// What is typed may stop what is shown. Who reads then is not all of it.
+// Typed input may stop the output. A thread that then reads is not the whole job.
 func TestBlockedAndRead(t *testing.T) {
 	const code = `
 import os, sys, termios, threading
@@ -170,7 +169,7 @@ os.read(0, 1)
 	}
 }
 
-// Who is told of changes alone asks for room as well, and is not blocked for that.
+// An edge-triggered epoll also asks for room for output, and the process is not blocked because of that.
 func TestNotBlocked(t *testing.T) {
 	const code = `
 import select

@@ -8,30 +8,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reading /proc is done with bare system calls and buffers that are used again: a look
-// is taken many times a second, and os.File would try each file on the poller.
+// Files of /proc are read with bare system calls and reused buffers, because probes run many times a second, and
+// os.File would try to add each file to the poller.
 
-// A reader reads files of /proc. What it returns is valid until its next read.
+// A reader reads files of /proc. The bytes that it returns are valid until its next read.
 type reader struct {
 	path [96]byte
 	text []byte
-	work int  // what was done in this look: about so many system calls
+	work int  // done in this probe, as an approximate number of system calls
 	old  bool // the kernel has no statx
 
-	failed error // why something was not opened that is there: who looks has no room for it
+	failed error // why an existing file could not be opened: the server is out of descriptors or memory
 }
 
-// Bounds of what one look does, which is some milliseconds, and of what is kept until the
-// next one.
+// Limits of one probe, which then takes some milliseconds, and of the buffer kept between probes.
 const (
 	maxWork = 4096
 	maxKept = 1 << 16
 )
 
-// spent says that a look has done enough: what it has not seen by now it does not see.
+// spent reports whether a probe has reached its limit: what it has not seen by now is left out.
 func (r *reader) spent() bool { return r.work >= maxWork }
 
-// begin is called before each look.
+// begin must be called before each probe.
 func (r *reader) begin() {
 	r.work, r.failed = 0, nil
 	if len(r.text) > maxKept {
@@ -39,16 +38,16 @@ func (r *reader) begin() {
 	}
 }
 
-// A process is the directory of one in /proc. While it is open no other process is
-// taken for it, even if its pid is used again.
+// A process is a process's directory in /proc. While that is open, no other process is mistaken for this one, even if
+// its pid is reused.
 type process struct {
 	r   *reader
 	pid int
 	dir int
-	own int // the directory of what it has open and its memory: dir, or that of a thread
+	own int // directory for its descriptors and memory: dir, or that of one of its threads
 }
 
-// open returns an error if there is no such process, or it is hidden.
+// open returns an error if there is no such process, or if it is hidden.
 func (r *reader) open(pid int) (process, error) {
 	b := append(r.path[:0], "/proc/"...)
 	b = strconv.AppendInt(b, int64(pid), 10)
@@ -63,8 +62,8 @@ func (p process) close() {
 	_ = unix.Close(p.dir)
 }
 
-// alive makes a process of which the first thread has ended, and so has nothing open any
-// more, one that is seen through the first of its threads that lives.
+// alive handles a process whose first thread has ended, and so shows no open files: it is then examined through its
+// first living thread.
 func (p *process) alive(st *stat) {
 	var few [16]int
 	tids, _ := p.numbers(few[:0], "task", maxThreads)
@@ -83,7 +82,7 @@ func (p *process) alive(st *stat) {
 	}
 }
 
-// where is the directory in which a file of the process is.
+// where returns the directory that contains a file of the process.
 func (p process) where(name string) int {
 	if name == "task" {
 		return p.dir
@@ -91,7 +90,7 @@ func (p process) where(name string) int {
 	return p.own
 }
 
-// openat opens a path that has room for a NUL behind it.
+// openat opens a path. The slice should have room for a NUL after it.
 func (r *reader) openat(dir int, path []byte, flags int) (int, error) {
 	path = append(path, 0)
 	r.work++
@@ -111,7 +110,7 @@ func (r *reader) openat(dir int, path []byte, flags int) (int, error) {
 	}
 }
 
-// file reads a file of the process up to limit bytes.
+// file reads a file of the process, up to about limit bytes.
 func (p process) file(limit int, name ...part) ([]byte, error) {
 	return p.r.slurp(p.where(name[0].name), p.r.join(name), limit)
 }
@@ -148,15 +147,14 @@ func (r *reader) slurp(dir int, path []byte, limit int) ([]byte, error) {
 	}
 	for at := 0; ; {
 		n, err := unix.Read(fd, r.text[at:])
-		r.work += 1 + max(n, 0)/256 // The kernel writes the text while it is read.
+		r.work += 1 + max(n, 0)/256 // The kernel generates the text during the read.
 		switch {
 		case err == unix.EINTR:
 			continue
 		case err != nil:
 			return nil, err
 		}
-		// Files of /proc give all that they have to one read, but for long lists, of which
-		// one gives about a page.
+		// One read returns the whole of a file of /proc, except for long lists, of which it returns about a page.
 		if at += n; n == 0 || at >= limit || at < 2048 {
 			return r.text[:at], nil
 		}
@@ -166,13 +164,13 @@ func (r *reader) slurp(dir int, path []byte, limit int) ([]byte, error) {
 	}
 }
 
-// access tells how a descriptor is open: its link has the rights of it.
+// access reports how a descriptor was opened, from the permissions of its link.
 func (p process) access(fd int) (reads, writes bool) {
 	st, err := p.stat(fd, unix.AT_SYMLINK_NOFOLLOW)
 	return err == nil && st.mode&0o400 != 0, err == nil && st.mode&0o200 != 0
 }
 
-// link reads what a descriptor is called.
+// link returns the target of a descriptor's link.
 func (p process) link(fd int, buf []byte) []byte {
 	path := append(p.r.join([]part{{name: "fd"}, {number: fd}}), 0)
 	p.r.work++
@@ -184,8 +182,8 @@ func (p process) link(fd int, buf []byte) []byte {
 	return buf[:n]
 }
 
-// numbers appends the names of a directory of the process that are numbers, at most
-// limit of them: its threads, or its descriptors. more says that there are others.
+// numbers appends the numeric names in a directory of the process, at most limit of them: its threads or its
+// descriptors. more means that there are others.
 func (p process) numbers(list []int, name string, limit int) (_ []int, more bool) {
 	fd, err := p.r.openat(p.where(name), p.r.join([]part{{name: name}}), unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
@@ -202,7 +200,7 @@ func (p process) numbers(list []int, name string, limit int) (_ []int, more bool
 			break
 		}
 		p.r.work += 1 + n/128
-		list = direntNumbers(list, buf[:n]) // A signal cuts what is read short: the end is where nothing is.
+		list = direntNumbers(list, buf[:n]) // A signal can cut a read short, so only an empty read is the end.
 		if len(list) > limit {
 			return list[:limit], true
 		}
@@ -210,7 +208,7 @@ func (p process) numbers(list []int, name string, limit int) (_ []int, more bool
 	return list, false
 }
 
-// direntNumbers takes linux_dirent64s apart: inode, offset, length, type, name.
+// direntNumbers decodes linux_dirent64 records: inode, offset, length, type, name.
 func direntNumbers(list []int, buf []byte) []int {
 	const name = 19
 	for len(buf) > name {
@@ -230,7 +228,7 @@ func direntNumbers(list []int, buf []byte) []int {
 	return list
 }
 
-// memory reads the process's memory. It returns fewer bytes where there are no more.
+// memory reads the process's memory. It returns fewer bytes if the mapping ends.
 func (p process) memory(buf []byte, at uint64) (int, error) {
 	fd, err := p.r.openat(p.own, p.r.join([]part{{name: "mem"}}), unix.O_RDONLY)
 	if err != nil {

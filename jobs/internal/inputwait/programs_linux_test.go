@@ -21,8 +21,8 @@ const (
 	likely    = inputwait.Likely
 )
 
-// Programs that wait for input alone. Where it is only likely they wake up by themselves
-// after some seconds.
+// These programs wait for input alone. The verdict is only likely for those that wake up by themselves after some
+// seconds.
 func TestProgramsThatRead(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -45,7 +45,7 @@ func TestProgramsThatRead(t *testing.T) {
 		{"node", "> ", raw, likely, []string{"node", "-i"}},
 		{"gdb", "(gdb) ", raw, exact, []string{"gdb", "-q", "-nx"}},
 		{"zsh", "", raw, exact, []string{"zsh", "-f", "-i"}},
-		{"fish", "", raw, likely, []string{"fish", "--no-config", "-i"}}, // until its thread has ended
+		{"fish", "", raw, likely, []string{"fish", "--no-config", "-i"}}, // likely until its thread has ended
 		{"ed", "*", line, exact, []string{"ed", "-p*"}},
 		{"bc", "", raw, exact, []string{"bash", "-c", "bc -q"}},
 		{"sqlite3", "sqlite> ", raw, exact, []string{"sqlite3"}},
@@ -70,8 +70,8 @@ func TestProgramsThatRead(t *testing.T) {
 	}
 }
 
-// irb asks the terminal where its cursor is, and reads the answer as it reads keys. Then
-// it looks for keys in short steps, or reads, as its line editor likes.
+// irb queries the cursor position from the terminal, and reads the answer like keys. Then it polls for keys in short
+// intervals or reads, depending on its line editor.
 func TestIrb(t *testing.T) {
 	const question, answer = "\x1b[6n", "\x1b[1;2R"
 	j := onTerminal(t, "irb", "-f")
@@ -84,7 +84,7 @@ func TestIrb(t *testing.T) {
 	})
 }
 
-// The system calls of programs of another word size have other numbers.
+// The system calls of programs with another word size have other numbers.
 func TestOtherWordSize(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	need(t, "gcc")
@@ -104,8 +104,8 @@ void _start(void) {
 	onTerminal(t, program).waits("name? ", reading, line, likely)
 }
 
-// needExecutable skips the test, also in CI, if the kernel does not run programs of this kind: no
-// package that could be installed is missing then.
+// needExecutable skips the test, also in CI, if the kernel does not run programs of this kind: then no installable
+// package is missing.
 func needExecutable(t *testing.T, program string) {
 	t.Helper()
 	probe := exec.Command(program)
@@ -122,8 +122,8 @@ func needExecutable(t *testing.T, program string) {
 	_ = probe.Wait() // It was killed.
 }
 
-// A wait that nothing has touched is told again without a search, but not for ever, and not
-// while it may be news. Nobody reads the terminal: a look during a read cannot be sure.
+// An undisturbed wait is reported again without a search, but not for ever, and not right after new output or input.
+// The terminal is not read: a probe during a read cannot be exact.
 func TestWaitThatGoesOn(t *testing.T) {
 	j := unread(t, "cat")
 	j.waits("", reading, line, exact)

@@ -7,8 +7,8 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// Who reads while another process of the job runs is told at once as that, and as waiting only when it was
-// quiet for long. Who waits for more than the input is not.
+// A process that reads while another process of the job runs is reported as Reader at once, and as waiting only after a
+// longer quiet. A process that waits for more than the input is not a Reader.
 func TestReaderWhileOthersRun(t *testing.T) {
 	const spins = "while :; do :; done & echo ready; exec "
 	for _, test := range []struct {

@@ -6,25 +6,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A search is what one look finds among a job's processes.
+// A search holds the findings of one probe among a job's processes.
 type search struct {
 	found   bool
 	best    wait
-	runner  int     // the pid of somebody who runs; 0: nobody does
-	denied  suspect // somebody of whom nothing is seen but that he sleeps
-	hidden  bool    // there are processes of which nothing is seen at all
-	blocked bool    // somebody is blocked writing what the job prints
-	stopped bool    // who would read is stopped
-	cut     bool    // there is more than one look looks at
-	resting bool    // what all threads have been given of processors is noted
+	runner  int     // pid of a running process; 0: none
+	denied  suspect // a process of which only its sleep can be seen
+	hidden  bool    // some processes cannot be seen at all
+	blocked bool    // a process is blocked writing the job's output
+	stopped bool    // a process that would read is stopped
+	cut     bool    // there is more than one probe may examine
+	resting bool    // the usage of all threads is noted
 
-	unknown error // why it is not known whether the input was consumed; nil: it is
-	group   int   // the foreground group
+	unknown error // why it is unknown whether the input was consumed; nil: it is known
+	group   int   // the foreground process group
 }
 
 func (s *search) reset() { *s = search{} }
 
-// A suspect may be waiting.
+// A suspect is a process that may be waiting.
 type suspect struct {
 	pid   int
 	start uint64
@@ -35,18 +35,18 @@ type suspect struct {
 type member struct {
 	pid     int
 	threads int
-	aside   bool // not of the foreground, and to be looked at if nobody of it waits
+	aside   bool // not in the foreground: examined only if no foreground process waits
 }
 
-// Bounds of one look.
+// Limits of one probe.
 const (
 	maxProcesses = 512
 	maxThreads   = 256
-	maxFiles     = 1024    // of a process, for what a pipe's other end is; of an epoll
-	maxSources   = 1 << 17 // of a poll
+	maxFiles     = 1024    // per process, to find the other end of a pipe; per epoll
+	maxSources   = 1 << 17 // per poll
 )
 
-// search looks for who waits. still says that the job may rest.
+// search searches the job for a waiting process. still means that the job may be resting.
 func (p *Prober) search(still bool) {
 	s := &p.s
 	p.seen, p.used, p.ends = p.seen[:0], p.used[:0], p.ends[:0]
@@ -71,9 +71,9 @@ func (p *Prober) search(still bool) {
 	}
 }
 
-// visit looks at a process, and notes that it was met. One that was not found below
-// another of the job may have ended, and its pid be somebody else's: is says whether it is
-// who is meant.
+// visit inspects a process, and notes that it was met. If is is not nil, it must confirm that this is the process
+// meant: a process that was not found through its parent may have ended, and its pid may belong to a process outside
+// the job.
 func (p *Prober) visit(pid int, is func(*stat) bool) {
 	proc, st, ok := p.enter(pid)
 	if !ok {
@@ -92,8 +92,8 @@ func (p *Prober) visit(pid int, is func(*stat) bool) {
 	case p.target.Terminal == nil || st.group == p.s.group:
 		p.inspect(proc, &st)
 	default:
-		// It has left the session, and reads without job control; or is stopped, perhaps
-		// because it wanted to read. All others are in the background.
+		// The process has left the session, and reads without job control; or it is stopped, perhaps because it wanted
+		// to read. All others are in the background.
 		m.aside = st.tty != uint32(p.id.Rdev) || st.stopped()
 	}
 	p.seen = append(p.seen, m)
@@ -114,7 +114,7 @@ func (p *Prober) visitAside(pid int) {
 func (p *Prober) enter(pid int) (proc process, st stat, ok bool) {
 	proc, err := p.r.open(pid)
 	if err != nil {
-		// hidepid: it is there, and it is not.
+		// With hidepid the process exists, but its directory is not there.
 		p.s.hidden = p.s.hidden || pid == p.s.group && errors.Is(unix.Kill(pid, 0), unix.EPERM)
 		return proc, st, false
 	}
@@ -154,7 +154,7 @@ func (p *Prober) walk() {
 			p.s.cut = true
 			return
 		}
-		threads := 1 // a keeper has more, of which the first alone forks
+		threads := 1 // a keeper has more threads, but only the first one forks
 		if at > 0 || p.target.Root == 0 {
 			m := p.met(next[at])
 			if m == nil {
@@ -179,14 +179,14 @@ func (p *Prober) met(pid int) *member {
 	return nil
 }
 
-// threads appends those of a process.
+// threads appends the threads of a process.
 func (p *Prober) threads(list []int, proc process) []int {
 	list, more := proc.numbers(list, "task", maxThreads)
 	p.s.cut = p.s.cut || more
 	return list
 }
 
-// children appends those of all threads: a child belongs to the thread that forked it.
+// children appends the children of all threads: a child belongs to the thread that forked it.
 func (p *Prober) children(list []int, pid, threads int) []int {
 	proc, err := p.r.open(pid)
 	if err != nil {

@@ -2,7 +2,7 @@ package inputwait
 
 import "time"
 
-// decodeSet is about a call that waits for several descriptors.
+// decodeSet examines a call that waits for several descriptors.
 func (p *Prober) decodeSet(in *inspection, tid int, name callName, c call) {
 	set := sources{}
 	timeout := unknownTimeout
@@ -44,12 +44,12 @@ func (p *Prober) decodeSet(in *inspection, tid int, name callName, c call) {
 		in.add(&w)
 	case set.other != "":
 		in.besides("another of its threads waits for " + set.other)
-	default: // It waits for nothing but that the time has gone by, as for the timers of an event loop.
+	default: // It waits only for a time, as for the timers of an event loop.
 		in.timed = in.timed || set.timeout(timeout) != forever
 	}
 }
 
-// milliseconds is a timeout as poll takes it.
+// milliseconds converts a timeout argument of poll.
 func milliseconds(arg uint64) time.Duration {
 	if n := int32(arg); n >= 0 {
 		return time.Duration(n) * time.Millisecond
@@ -57,7 +57,7 @@ func milliseconds(arg uint64) time.Duration {
 	return forever
 }
 
-// timeoutAt reads a timespec or timeval; there is no timeout where there is none.
+// timeoutAt reads a timespec or timeval. A null pointer means no timeout.
 func (p *Prober) timeoutAt(in *inspection, at uint64, unit time.Duration) time.Duration {
 	if at == 0 {
 		return forever
@@ -69,7 +69,7 @@ func (p *Prober) timeoutAt(in *inspection, at uint64, unit time.Duration) time.D
 	return duration(b[:], unit)
 }
 
-// pollSet reads what poll is given, in pieces: there may be much of it.
+// pollSet reads the descriptor list of a poll, in pieces, because it may be long.
 func (p *Prober) pollSet(in *inspection, set *sources, at, count uint64) bool {
 	if count > maxSources {
 		set.add(unseen)
@@ -97,14 +97,14 @@ func (p *Prober) pollSet(in *inspection, set *sources, at, count uint64) bool {
 	return true
 }
 
-// selectSets reads the sets of what is read, written and exceptional.
+// selectSets reads the three sets of a select: read, write and exceptional.
 func (p *Prober) selectSets(in *inspection, set *sources, most uint64, at []uint64) bool {
 	count := int(min(most, maxFiles))
 	if most > maxFiles && p.tableOf(in) > maxFiles {
 		set.add(unseen)
 	}
 	var b [3][maxFiles / 8]byte
-	size := (count + 63) / 64 * 8 // The kernel takes whole words.
+	size := (count + 63) / 64 * 8 // The kernel copies whole words.
 	for i := range b {
 		if at[i] == 0 || size == 0 {
 			continue
@@ -119,8 +119,8 @@ func (p *Prober) selectSets(in *inspection, set *sources, most uint64, at []uint
 	return true
 }
 
-// tableOf is for how many descriptors a process has room: select looks at no more, whatever
-// number it is given.
+// tableOf returns the size of a process's descriptor table: select examines no more descriptors, whatever number it is
+// given.
 func (p *Prober) tableOf(in *inspection) int {
 	text, err := in.file(4096, part{name: "status"})
 	if size, ok := statusNumber(text, "FDSize:"); err == nil && ok {
@@ -129,7 +129,7 @@ func (p *Prober) tableOf(in *inspection) int {
 	return maxFiles + 1
 }
 
-// epollSet follows an epoll, and what it watches that is one itself.
+// epollSet adds the sources of an epoll, and of the epolls that it watches.
 func (p *Prober) epollSet(in *inspection, set *sources, fd, depth int) {
 	switch {
 	case depth > maxNested:
@@ -148,12 +148,12 @@ func (p *Prober) epollSet(in *inspection, set *sources, fd, depth int) {
 		set.add(unseen)
 	}
 	var few [32]watched
-	list := few[:0] // The text is gone with the next read.
+	list := few[:0] // The next read overwrites the text.
 	for w, rest, ok := nextWatched(text); ok; w, rest, ok = nextWatched(rest) {
 		switch {
 		case w.nothing():
 		case w.named && w.ino == p.id.Ino && p.isInput(in, w.fd):
-			p.addKind(in, set, w.interest, isInput, depth+1) // It is not missed, however many there are.
+			p.addKind(in, set, w.interest, isInput, depth+1) // The input is found however many descriptors there are.
 		case len(list) < maxFiles:
 			list = append(list, w)
 		default:
@@ -180,5 +180,5 @@ func (p *Prober) isInput(in *inspection, fd int) bool {
 
 const (
 	maxNested  = 2
-	maxWatched = 1 << 20 // bytes of text about what an epoll watches
+	maxWatched = 1 << 20 // bytes of an epoll's fdinfo
 )

@@ -6,16 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An end is a descriptor of what a process wakes itself up by: an eventfd, or a pipe or pair
-// of sockets of which it has both ends. A child that it has forked may have them all as
-// well, and a program that it has started one of them.
+// An end is a descriptor by which a process wakes itself up: an eventfd, or a pipe or socket pair of which it has both
+// ends. A forked child may have all of them as well, and a program that it starts may have one of them.
 type end struct{ pid, fd int }
 
-// own notes that a process waits for one.
+// own notes that a process waits for such a descriptor.
 func (p *Prober) own(in *inspection, fd int) { p.ends = append(p.ends, end{in.pid, fd}) }
 
-// shared says whether another process of the job has an end open that this one waits for.
-// known is false where it would have to be seen of one that does not show what it has open.
+// shared reports whether another process of the job has open an end that this process waits for. known is false if a
+// process whose descriptors cannot be seen might have one.
 func (p *Prober) shared(pid int) (shared, known bool) {
 	known = true
 	if len(p.seen) < 2 || !slices.ContainsFunc(p.ends, func(e end) bool { return e.pid == pid }) {
@@ -35,7 +34,7 @@ func (p *Prober) shared(pid int) (shared, known bool) {
 	return false, known
 }
 
-// endsOf tells which files the ends of a process are, and the other ends of its sockets.
+// endsOf returns the files of a process's ends, and the peers of those that are sockets.
 func (p *Prober) endsOf(pid int) (ids []ID) {
 	proc, err := p.r.open(pid)
 	if err != nil {
@@ -49,7 +48,7 @@ func (p *Prober) endsOf(pid int) (ids []ID) {
 		}
 		st, err := in.stat(e.fd, 0)
 		if err != nil {
-			continue // It has closed it since, and so it runs.
+			continue // The process has closed it since, so it runs.
 		}
 		id, ok := in.identity(e.fd, &st)
 		if !ok || slices.Contains(ids, id) {
@@ -63,8 +62,7 @@ func (p *Prober) endsOf(pid int) (ids []ID) {
 	return ids
 }
 
-// holds says whether a process has one of these files open, and whether all that it has was
-// seen.
+// holds reports whether a process has one of these files open, and whether all its descriptors were seen.
 func (p *Prober) holds(pid int, ids []ID) (holds, all bool) {
 	proc, st, ok := p.enter(pid)
 	if !ok {
@@ -90,9 +88,9 @@ func (p *Prober) holds(pid int, ids []ID) (holds, all bool) {
 	return false, all
 }
 
-// identity tells a file from all others: also an eventfd, which shares its inode with all
-// that has no place in any file system. ok is false where that is not known: before Linux
-// 5.2, and of a signalfd, by which nobody else wakes the process up.
+// identity returns an ID that is unique even for an eventfd, which shares its inode with all other files outside file
+// systems. ok is false if that is unknown: before Linux 5.2, and for a signalfd, through which no other process can
+// wake this one.
 func (in *inspection) identity(fd int, st *status) (id ID, ok bool) {
 	switch st.mode & unix.S_IFMT {
 	case unix.S_IFIFO, unix.S_IFSOCK:
@@ -101,7 +99,7 @@ func (in *inspection) identity(fd int, st *status) (id ID, ok bool) {
 	return in.eventfd(fd, st.inode())
 }
 
-// eventfd adds to an inode which eventfd it is.
+// eventfd adds the number of an eventfd to its inode.
 func (in *inspection) eventfd(fd int, id ID) (_ ID, ok bool) {
 	text, err := in.file(1024, part{name: "fdinfo"}, part{number: fd})
 	if err != nil {

@@ -2,8 +2,7 @@ package inputwait_test
 
 import "testing"
 
-// What wakes up a program itself, and is open in another process of the job as well, may be
-// somebody else's doing.
+// A source by which a program wakes itself up may be triggered by another process of the job that also has it open.
 func TestSharedSources(t *testing.T) {
 	for _, test := range []struct{ name, code string }{
 		{"both ends of a pipe", "r, w = os.pipe(); fork(); select.select([0, r], [], [])"},
@@ -24,7 +23,7 @@ func TestSharedSources(t *testing.T) {
 	}
 }
 
-// Others have such things of their own.
+// Other processes have such sources of their own.
 func TestUnsharedSources(t *testing.T) {
 	for _, test := range []struct{ name, code string }{
 		{"eventfds", "child(lambda: (os.eventfd(0), time.sleep(60))); f = os.eventfd(0); select.select([0, f], [], [])"},
@@ -38,7 +37,7 @@ func TestUnsharedSources(t *testing.T) {
 	}
 }
 
-// The child is where it stays before its parent goes on.
+// The child has reached its final state before its parent goes on.
 const sharing = `
 import multiprocessing, multiprocessing.connection, os, select, socket, subprocess, sys, threading, time
 print('ready')

@@ -7,29 +7,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sources are what one call waits for.
+// sources describes the descriptors that one call waits for.
 type sources struct {
 	input   bool          // the job's input
-	other   string        // something that may wake it up besides; "" for nothing
-	blocked bool          // room for what the job prints
-	timers  bool          // whether there is a timer that is set
-	timer   time.Duration // in what time the first of them goes off
-	low     [3]interest   // what was added of the first descriptors
+	other   string        // another thing that may wake it up; "": none
+	blocked bool          // it waits for room for the job's output
+	timers  bool          // a timer is set
+	timer   time.Duration // the time until the first timer expires
+	low     [3]interest   // the interests already added for the first descriptors
 }
 
-// A fileKind is what a descriptor is.
+// A fileKind is the kind of file that a descriptor refers to.
 type fileKind uint8
 
 const (
 	isOther  fileKind = iota
 	isInput           // the job's input
 	isOutput          // a pipe that the job prints to
-	isOwn             // nobody else can make it ready
+	isOwn             // no other process can make it ready
 	isSocket          //
-	isPipe            // to others
+	isPipe            // to other processes
 	isEpoll           //
 	isPidfd           //
-	isWatch           // of files: others change them
+	isWatch           // of files that other processes change
 	isTimer           //
 )
 
@@ -37,15 +37,15 @@ var kindNames = map[fileKind]string{
 	isOther: "another file", isSocket: "a socket", isPipe: "a pipe", isPidfd: "a process", isWatch: "changes of files", isOutput: "its output",
 }
 
-// addSource adds what a call waits for.
+// addSource adds a source of a call.
 func (p *Prober) addSource(in *inspection, set *sources, i interest, depth int) {
 	if i.fd >= 0 && !i.nothing() && p.worth(set, i) {
 		p.addKind(in, set, i, p.kindOf(in, i.fd), depth)
 	}
 }
 
-// worth says whether to find out what is waited for: not where it changes nothing or is known
-// already, and not where a look has done enough, unless it most probably is the input.
+// worth reports whether to find out which file i is: not if that changes nothing or is known already, nor if the probe
+// has reached its limit, unless i is probably the input.
 func (p *Prober) worth(set *sources, i interest) bool {
 	switch {
 	case set.input && set.other != "" && !i.out:
@@ -64,7 +64,7 @@ func (p *Prober) worth(set *sources, i interest) bool {
 
 const unseen = "more than one look sees"
 
-// add adds another source, of which the first is told.
+// add adds another source. Only the first one is reported.
 func (set *sources) add(other string) {
 	if set.other == "" {
 		set.other = other
@@ -76,14 +76,14 @@ func (p *Prober) addKind(in *inspection, set *sources, i interest, kind fileKind
 	case kind == isInput:
 		set.input = set.input || i.in
 		set.blocked = set.blocked || i.out && p.target.Terminal != nil
-	case !i.in && !i.out && kind != isSocket && kind != isPipe && kind != isOther: // It does not come of it.
+	case !i.in && !i.out && kind != isSocket && kind != isPipe && kind != isOther: // Errors alone never count here.
 	case kind == isOutput && i.out:
 		set.blocked = true
 	case kind == isOwn:
 		p.own(in, i.fd)
 	case kind == isTimer:
 		set.addTimer(in.timer(i.fd))
-	case kind == isPipe && set.other == "" && p.ownPipe(in, i.fd): // One that is not is enough.
+	case kind == isPipe && set.other == "" && p.ownPipe(in, i.fd): // The first foreign source is enough.
 		p.own(in, i.fd)
 	case kind == isSocket && set.other == "" && p.ownSocket(in, i.fd):
 		p.own(in, i.fd)
@@ -94,7 +94,7 @@ func (p *Prober) addKind(in *inspection, set *sources, i interest, kind fileKind
 	}
 }
 
-// addTimer adds a timer, which like a timeout is somebody's who does something then.
+// addTimer adds a timer. Like a timeout, it means that the process does something when it expires.
 func (set *sources) addTimer(in time.Duration) {
 	if in != forever {
 		set.timer = sooner(set.timeout(forever), in)
@@ -102,7 +102,7 @@ func (set *sources) addTimer(in time.Duration) {
 	}
 }
 
-// timeout is that of a call with these sources.
+// timeout returns the effective timeout of a call with these sources.
 func (set *sources) timeout(own time.Duration) time.Duration {
 	if set.timers {
 		return sooner(own, set.timer)
@@ -110,8 +110,8 @@ func (set *sources) timeout(own time.Duration) time.Duration {
 	return own
 }
 
-// sooner is the first of two timeouts. One that is not known may be any, which matters
-// unless the other is short.
+// sooner returns the shorter of two timeouts. An unknown one may have any length, which matters unless the other is
+// short.
 func sooner(a, b time.Duration) time.Duration {
 	switch {
 	case a == forever:
@@ -128,8 +128,8 @@ func sooner(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// timer says in what time a timer goes off. One that does so again and again counts as if
-// it just had: as with other timeouts what has gone by does not matter.
+// timer returns the time until a timer expires. A periodic one counts as if it had just expired: as with other
+// timeouts, the elapsed time is ignored.
 func (in *inspection) timer(fd int) time.Duration {
 	text, err := in.file(1024, part{name: "fdinfo"}, part{number: fd})
 	if err != nil {
@@ -138,8 +138,8 @@ func (in *inspection) timer(fd int) time.Duration {
 	return timerIn(text)
 }
 
-// timerIn is timer with the text of its fdinfo. One that has gone off, and was not read, is
-// as good as set: who is to read it is about to.
+// timerIn is timer with the text of its fdinfo. A timer that has expired, and was not read yet, counts as about to
+// expire: its reader is about to read it.
 func timerIn(text []byte) time.Duration {
 	value, interval, ok := parseTimer(text)
 	switch {
@@ -153,7 +153,7 @@ func timerIn(text []byte) time.Duration {
 	return max(value, interval)
 }
 
-// kindOf says what a descriptor of a process is.
+// kindOf returns the kind of file of a descriptor.
 func (p *Prober) kindOf(in *inspection, fd int) fileKind {
 	st, err := in.stat(fd, 0)
 	if err != nil {
@@ -192,10 +192,10 @@ func (p *Prober) kindOfPipe(st *status) fileKind {
 	return isPipe
 }
 
-// devTTY is /dev/tty, which is the controlling terminal of whoever has it open.
+// devTTY is /dev/tty, which is the controlling terminal of the process that opens it.
 var devTTY = unix.Mkdev(5, 0)
 
-// kindOfLink is about what has no place in any file system.
+// kindOfLink returns the kind of a file outside file systems, from its link.
 func kindOfLink(link []byte) fileKind {
 	link, anonymous := bytes.CutPrefix(link, []byte("anon_inode:"))
 	link = bytes.Trim(link, "[]")
@@ -218,7 +218,7 @@ func kindOfLink(link []byte) fileKind {
 	return isOther
 }
 
-// ownPipe says whether both ends of a pipe are this process's: it wakes itself up by it.
+// ownPipe reports whether this process has both ends of a pipe: it uses that to wake itself up.
 func (p *Prober) ownPipe(in *inspection, fd int) bool {
 	reads, writes := in.access(fd)
 	if reads && writes {
@@ -234,9 +234,9 @@ func (p *Prober) ownPipe(in *inspection, fd int) bool {
 	})
 }
 
-// files are what a process has open.
+// files are the open files of a process.
 type files struct {
-	pid  int // 0: it is not known
+	pid  int // 0: unknown
 	fds  []int
 	list []openFile
 }
@@ -246,8 +246,8 @@ type openFile struct {
 	id ID
 }
 
-// has looks for another descriptor of a file, first where pipe(2) and socketpair(2) mostly
-// put the other end of fd.
+// has searches for another descriptor of a file. It first tries those next to fd, since pipe(2) and socketpair(2)
+// usually put the other end there.
 func (p *Prober) has(in *inspection, fd int, id ID, other func(fd int) bool) bool {
 	is := func(fd int) bool {
 		st, err := in.stat(fd, 0)
@@ -267,8 +267,8 @@ func (p *Prober) has(in *inspection, fd int, id ID, other func(fd int) bool) boo
 	return false
 }
 
-// listFiles is done once for a process in a look: it may have many. It returns false where
-// it did not see them all.
+// listFiles lists the process's open files, once per process and probe, because there may be many. It returns false if
+// it could not list all of them.
 func (p *Prober) listFiles(in *inspection) (all bool) {
 	f := &p.files
 	var more bool

@@ -7,27 +7,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A status is what a look asks about a file.
+// A status is the part of a file's status that a probe needs.
 type status struct {
 	ID
 	mode uint32
 }
 
-// is says whether it is this file.
+// is reports whether this is the file with that ID.
 func (s *status) is(id ID) bool { return s.Dev == id.Dev && s.Ino == id.Ino }
 
-// inode is the ID without the device that the file stands for.
+// inode returns the ID without the device number that the file stands for.
 func (s *status) inode() ID { return ID{Dev: s.Dev, Ino: s.Ino} }
 
-// stat tells which file a descriptor is, or, with AT_SYMLINK_NOFOLLOW, about the link. It
-// asks for what the kernel has at hand: the server of a file system that is asked for more
-// may never answer.
+// stat returns the status of a descriptor's file or, with AT_SYMLINK_NOFOLLOW, of its link. It requests only cached
+// values: a request to the server of a network file system may never be answered.
 func (p process) stat(fd, flags int) (status, error) {
 	path := append(p.r.join([]part{{name: "fd"}, {number: fd}}), 0)
 	p.r.work++
 	if !p.r.old {
 		st, err := statx(p.own, path, flags|unix.AT_STATX_DONT_SYNC)
-		if err != unix.ENOSYS && err != unix.EPERM { // which is what a filter of system calls says
+		if err != unix.ENOSYS && err != unix.EPERM { // as a seccomp filter returns
 			return st, err
 		}
 		p.r.old = true
@@ -46,8 +45,8 @@ func statx(dir int, path []byte, flags int) (status, error) {
 	return status{id, uint32(st.Mode)}, nil
 }
 
-// statOld is for kernels before 4.11, which ask the file system. What has no name in any
-// does not, nor does a device. Of all else no more is told than that it is a file.
+// statOld is for kernels before 4.11, whose stat asks the file system. For files outside file systems and for devices
+// that is harmless. For all others it does not ask, and returns only that it is a file.
 func (p process) statOld(fd, flags int) (status, error) {
 	var buf [64]byte
 	link := p.link(fd, buf[:])

@@ -8,19 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A look at one process.
+// An inspection holds the findings about one process.
 type inspection struct {
 	process
 	st      *stat
 	found   bool
 	best    wait
-	sleeper string // what one of its threads does besides
-	timed   bool   // one of them waits until a time has gone by
+	sleeper string // another thing that one of its threads does
+	timed   bool   // one of its threads waits for a time
 	runs    bool
 	denied  bool
 }
 
-// inspect looks at a process that may read.
+// inspect examines a process that may read.
 func (p *Prober) inspect(proc process, st *stat) {
 	s := &p.s
 	p.files.pid = 0
@@ -29,7 +29,7 @@ func (p *Prober) inspect(proc process, st *stat) {
 		return
 	}
 	if s.found && s.best.certain() {
-		if st.runs() || st.threads > 1 && p.threadRuns(proc) { // Nobody waits better: what is left to know is who runs.
+		if st.runs() || st.threads > 1 && p.threadRuns(proc) { // No process can be a better waiter. Only whether others run is still open.
 			s.runner = proc.pid
 		}
 		return
@@ -62,8 +62,8 @@ func (p *Prober) inspect(proc process, st *stat) {
 	}
 }
 
-// scan looks at the threads of a process. What one waits for is read in several steps: where it
-// has woken up between two, the memory that was read may have been used for something else.
+// scan examines the threads of a process. The data about a wait is read in several steps. If the thread wakes up
+// between two of them, the memory may have been reused for something else.
 func (p *Prober) scan(in *inspection, tids []int) {
 	before, counted := 0, false
 	if len(tids) == 1 {
@@ -80,14 +80,14 @@ func (p *Prober) scan(in *inspection, tids []int) {
 	case !in.found:
 	case counted:
 		if after, _ := turns(in.process, tids[0]); after != before {
-			in.found, in.runs = false, true // It may wait for anything.
+			in.found, in.runs = false, true // It may be waiting for anything.
 		}
 	case len(tids) > 1 && !in.runs:
 		in.runs = p.moved(in, tids)
 	}
 }
 
-// threadRuns says whether one of a process's threads runs.
+// threadRuns reports whether a thread of the process runs.
 func (p *Prober) threadRuns(proc process) bool {
 	var few [16]int
 	for _, tid := range p.threads(few[:0], proc) {
@@ -106,11 +106,10 @@ func (p *Prober) threadRuns(proc process) bool {
 	return false
 }
 
-// moved says whether a process of several threads has done anything while they were looked
-// at, one after the other: one that works may have ended that, and woken the one that was
-// seen to wait, before its turn came. So they are looked at once more, and the one that
-// waits must have slept all that time. Measured with npm init, where the threads of node's
-// pool read files: one in some hundred answers went to a question that was yet to come.
+// moved reports whether a process with several threads has done anything while they were examined one after the other:
+// a working thread may have finished, and woken the one that was seen waiting, before its turn came. So all are
+// examined once more, and the waiting one must have slept all that time. Measured with npm init, where the threads of
+// node's pool read files: without this, about one in a hundred answers went to a question that was yet to come.
 func (p *Prober) moved(in *inspection, tids []int) bool {
 	waits := in.best
 	before, ok := turns(in.process, waits.tid)
@@ -119,11 +118,11 @@ func (p *Prober) moved(in *inspection, tids []int) bool {
 	if !again.found || again.best.call != waits.call {
 		return true
 	}
-	in.best = again.best // The first time it may have woken up meanwhile.
+	in.best = again.best // The first time it may have woken up in between.
 	in.best.endless = waits.endless
 	for _, tid := range tids {
 		if p.s.cut = p.s.cut || p.r.spent(); p.s.cut {
-			break // Then it is not exact whatever they do.
+			break // Then the verdict is not exact anyway.
 		}
 		if tid != waits.tid {
 			p.thread(&again, tid)
@@ -137,16 +136,15 @@ func (p *Prober) moved(in *inspection, tids []int) bool {
 	return again.runs || ok && before != after
 }
 
-// turns is how often a thread was given a processor. ok is false where the kernel does not
-// count that.
+// turns returns how often a thread was given a processor. ok is false if the kernel does not count that.
 func turns(proc process, tid int) (n int, ok bool) {
 	u := usage{tid: tid}
 	ok = u.read(proc)
 	return u.turns, ok
 }
 
-// read tells how long a thread has run and how often it was given a processor. It returns
-// false where the kernel does not count that.
+// read reads how long a thread has run and how often it was given a processor. It returns false if the kernel does not
+// count that.
 func (u *usage) read(proc process) bool {
 	text, err := proc.file(128, part{name: "task"}, part{number: u.tid}, part{name: "schedstat"})
 	return err == nil && u.parse(text)
@@ -154,23 +152,22 @@ func (u *usage) read(proc process) bool {
 
 func (u *usage) parse(text []byte) bool {
 	first, rest := word(text)
-	_, rest = word(rest) // that it waited to run
+	_, rest = word(rest) // the time that it waited to run
 	third, _ := word(rest)
 	var ok, counted bool
 	u.time, ok = decimal(first)
 	u.turns, counted = decimal(third)
-	return ok && counted && u.turns > 0 // A kernel that does not count says 0.
+	return ok && counted && u.turns > 0 // A kernel that does not count shows 0.
 }
 
-// certain says that nobody else waits better. Then it only counts who runs of the processes
-// that are looked at later: not what they wait for, nor whether they are blocked on their
-// output or show nothing.
+// certain reports whether no other process can be a better waiter. Then the remaining processes only matter if they
+// run: not for their waits, nor if they are blocked on their output or cannot be seen.
 func (w *wait) certain() bool {
 	c := w.claim(false)
 	return c.confidence == Exact && c.quiet == 0
 }
 
-// inspectStopped finds out whether it is a stopped process that would read.
+// inspectStopped determines whether this is a stopped process that would read.
 func (p *Prober) inspectStopped(proc process, st *stat) {
 	if proc.pid == p.target.Leader || st.group == p.s.group && proc.pid == p.s.group {
 		p.s.stopped = true
@@ -183,12 +180,12 @@ func (p *Prober) inspectStopped(proc process, st *stat) {
 	if c, ok := p.currentCall(&in, proc.pid); ok {
 		blocked := p.s.blocked
 		p.decode(&in, proc.pid, c)
-		p.s.blocked = blocked // It is stopped, whatever it was in.
+		p.s.blocked = blocked // It is stopped, so it does not count as blocked.
 	}
 	p.s.stopped = p.s.stopped || in.found
 }
 
-// thread looks at one thread, as closely as it may.
+// thread examines one thread, as closely as permissions allow.
 func (p *Prober) thread(in *inspection, tid int) {
 	if p.best <= full && knowsCalls {
 		if c, ok := p.currentCall(in, tid); ok {
@@ -202,8 +199,8 @@ func (p *Prober) thread(in *inspection, tid int) {
 	in.denied = true
 }
 
-// currentCall reads the system call that a thread is in. It returns false where that may not
-// be read, or is of another architecture than the tables.
+// currentCall reads the system call that a thread is in. It returns false if that may not be read, or if it belongs to
+// another architecture than the tables.
 func (p *Prober) currentCall(in *inspection, tid int) (call, bool) {
 	var text []byte
 	var err error
@@ -225,15 +222,15 @@ func (p *Prober) currentCall(in *inspection, tid int) (call, bool) {
 	return c, ok
 }
 
-// native says whether a program has the machine's word size. It is asked of those alone
-// whose stack is where that of a 32-bit program is.
+// native reports whether a program has the machine's word size. It is only called if the stack lies where that of a
+// 32-bit program does.
 func (p *Prober) native(proc process) bool {
 	text, err := proc.file(5, part{name: "exe"})
 	const class, class64 = 4, 2 // EI_CLASS, ELFCLASS64
 	return err != nil || len(text) <= class || text[class] == class64
 }
 
-// decode says what a system call waits for.
+// decode evaluates a system call.
 func (p *Prober) decode(in *inspection, tid int, c call) {
 	if c.running {
 		in.runs = true
@@ -284,7 +281,7 @@ func (p *Prober) decodeRead(in *inspection, tid int, name string, fd int) {
 	}
 }
 
-// readTimeout is in what time a read of the input ends by itself.
+// readTimeout returns the time after which a read of the input ends by itself.
 func (p *Prober) readTimeout() time.Duration {
 	if t, ok := p.target.Terminal.(timedTerminal); ok {
 		if timeout, ends := t.ReadTimeout(); ends {
@@ -294,8 +291,8 @@ func (p *Prober) readTimeout() time.Duration {
 	return forever
 }
 
-// restarted tells what restart_syscall goes on with: a poll with a timeout that was
-// stopped and continued still has its arguments.
+// restarted returns the call that restart_syscall continues. A poll with a timeout that was stopped and continued still
+// has its arguments.
 func (p *Prober) restarted(in *inspection, tid int) callName {
 	switch text := p.wchan(in, tid); {
 	case bytes.Contains(text, []byte("poll")):
@@ -309,14 +306,13 @@ func (p *Prober) restarted(in *inspection, tid int) callName {
 }
 
 func (p *Prober) wchan(in *inspection, tid int) []byte {
-	text, _ := in.file(256, part{name: "task"}, part{number: tid}, part{name: "wchan"}) // Nothing says nothing.
+	text, _ := in.file(256, part{name: "task"}, part{number: tid}, part{name: "wchan"}) // An error means an empty wchan.
 	return text
 }
 
-// add notes a wait of the process. Where several of its threads wait for the input, the one
-// that tells least tells what may be said: what wakes it up is something else that the
-// process does. In programs of Go the one that waits for their timers waits for their files
-// as well: if it is for the input, and another does nothing else, as in fzf, it still reads.
+// add notes a wait of the process. If several of its threads wait for the input, the weakest wait counts, since
+// something else that the process does may wake that one up. In Go programs the thread that waits for timers also waits
+// for files: if these include the input, and another thread waits for nothing else, as in fzf, the process still reads.
 func (in *inspection) add(w *wait) {
 	w.pid, w.start, w.name = in.pid, in.st.start, in.st.comm()
 	if !in.found {
@@ -331,7 +327,7 @@ func (in *inspection) add(w *wait) {
 	in.best = *least
 }
 
-// besides notes what a thread does that does not wait for the input.
+// besides notes another thing that a thread does, which is not waiting for the input.
 func (in *inspection) besides(what string) {
 	if in.sleeper == "" {
 		in.sleeper = what

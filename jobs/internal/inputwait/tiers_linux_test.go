@@ -11,7 +11,7 @@ import (
 
 const guess = inputwait.Guess
 
-// limited makes the job's prober one that sees less.
+// limited gives the job a prober that sees less.
 func (j *job) limited(best int) *job {
 	j.prober = inputwait.Limited(j.target, best)
 	return j
@@ -32,13 +32,13 @@ func TestLowerTiers(t *testing.T) {
 		name   string
 		prompt string
 		kind   inputwait.Kind
-		two    want // with where it sleeps, and descriptors
+		two    want // with where it sleeps, and its descriptors
 		three  inputwait.Confidence
 		args   []string
 	}{
 		{"cat", "", line, want{reading, likely}, guess, []string{"cat"}},
 		{"bash", "$ ", raw, want{reading, likely}, guess, []string{"bash", "--norc", "-i"}},
-		// It polls, and has a pipe open that somebody else may write to.
+		// It polls, and has a pipe open that another process may write to.
 		{"bash with a pipe", "$ ", raw, want{listening, likely}, guess, []string{"dash", "-c", "exec bash --norc -i 3<" + path}},
 		{"read", "name? ", line, want{reading, likely}, guess, []string{"dash", "-c", `printf 'name? '; read x`}},
 		{"read -s", "secret? ", password, want{reading, likely}, likely, []string{"bash", "-c", `read -s -p 'secret? ' x`}},
@@ -61,7 +61,7 @@ func TestLowerTiers(t *testing.T) {
 	})
 }
 
-// Quiet does for a guess alone: who sleeps is not told to wait where more can be seen.
+// Quiet is only enough for a guess: a sleeping process is not reported as waiting if more can be seen.
 func TestLowerTiersNever(t *testing.T) {
 	for _, args := range [][]string{
 		{"dash", "-c", "printf '> '; sleep 60; :"},
@@ -101,7 +101,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// A program that runs as root shows nothing to others but that it sleeps.
+// A program that runs as root shows other users only that it sleeps.
 func TestSetuid(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("su asks root for nothing: run as another user")
@@ -112,8 +112,7 @@ func TestSetuid(t *testing.T) {
 	j.never("assword: ", 200*time.Millisecond)
 }
 
-// What cannot be found out about the input makes a guess of what is seen, and not of
-// what is not.
+// If it is unknown whether the input was consumed, a found wait becomes a guess; without a wait there is no verdict.
 func TestUnknownInput(t *testing.T) {
 	j := onTerminal(t, "cat")
 	j.target.Terminal = blind{j.term}
@@ -125,7 +124,7 @@ func TestUnknownInput(t *testing.T) {
 	j.limited(1).never("> ", 700*time.Millisecond)
 }
 
-// blind does not know whether input was consumed.
+// blind is a terminal that does not report whether its input was consumed.
 type blind struct{ inputwait.Terminal }
 
 func (blind) Unread() (bool, error) { return false, os.ErrPermission }

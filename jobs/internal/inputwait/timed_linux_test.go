@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A read that ends by itself, since the terminal is set up so, has a timeout.
+// If the terminal's modes make a read end by itself, the read has a timeout.
 func TestTimedRead(t *testing.T) {
 	timed := func(tenths, then string, least ...string) []string {
 		return []string{"python3", "-c", `
@@ -25,7 +25,7 @@ while True:
 		onTerminal(t, timed("1", "sum(range(2000000))")...).never("> ", 700*time.Millisecond)
 	})
 	t.Run("long", func(t *testing.T) { onTerminal(t, timed("30", "pass")...).waits("> ", reading, raw, likely) })
-	// It ends some time after one byte of several.
+	// The read ends some time after one byte of several.
 	t.Run("several bytes", func(t *testing.T) { onTerminal(t, timed("50", "pass", "10")...).waits("> ", reading, raw, likely) })
 	t.Run("several at once", func(t *testing.T) { onTerminal(t, timed("1", "pass", "10")...).waits("> ", reading, raw, likely) })
 	t.Run("one byte", func(t *testing.T) { onTerminal(t, timed("50", "pass", "1")...).waits("> ", reading, raw, exact) })

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A program that waits for a millisecond at a time, and in between has put another timeout
-// where the last one was.
+// torn is a program that waits for a millisecond at a time, and in between puts another timeout into the same memory.
 const torn = `
 import ctypes, struct
 libc = ctypes.CDLL(None)
@@ -25,8 +24,7 @@ while True:
     for i in range(20000): pass
 `
 
-// What a thread waits for is read in two steps, between which it may have woken up and used
-// the memory for something else.
+// The data about a thread's wait is read in two steps. In between it may have woken up and reused the memory.
 func TestTornTimeout(t *testing.T) {
 	t.Parallel()
 	number := map[string]string{"amd64": "270", "arm64": "72"}[runtime.GOARCH]

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// ansiC decodes what is between $' and '. It is not ok where shells differ, or
-// where the result depends on the locale.
+// ansiC decodes the text between $' and '. ok is false if shells differ, or if the result depends on the locale.
 func ansiC(text string) (decoded string, ok bool) {
 	var out strings.Builder
 	for i := 0; i < len(text); {
@@ -25,8 +24,7 @@ func ansiC(text string) (decoded string, ok bool) {
 	return out.String(), true
 }
 
-// escape returns the character that an escape without its backslash stands for,
-// and how long it is; -1 for one that is not known.
+// escape returns the character of an escape sequence without its backslash, and its length; -1 for an unknown sequence.
 func escape(text string) (c, size int) {
 	if i := strings.IndexByte(`abeEfnrtv\'"?`, text[0]); i >= 0 {
 		return int("\a\b\x1b\x1b\f\n\r\t\v\\'\"?"[i]), 1
@@ -44,7 +42,7 @@ func escape(text string) (c, size int) {
 	return -1, 0
 }
 
-// digits reads up to most digits from a place on.
+// digits parses up to most digits from an index on.
 func digits(text string, from, most, radix int) (c, size int) {
 	end := from
 	for end < len(text) && end-from < most {

@@ -6,8 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// arithmetic looks at an expression. What is in its variables is evaluated as well,
-// and so is what substitutions print.
+// arithmetic examines an expression. Shells also evaluate the values of its variables and the output of substitutions.
 func (r *reader) arithmetic(x syntax.ArithmExpr) {
 	if x == nil {
 		return
@@ -20,7 +19,7 @@ func (r *reader) arithmetic(x syntax.ArithmExpr) {
 		case *syntax.BinaryArithm:
 			r.assigned(n)
 		case *syntax.UnaryArithm:
-			// A name that is counted up has a value before that.
+			// An incremented variable has a value before that.
 		case *syntax.CmdSubst, *syntax.ProcSubst:
 			r.note("the line computes with what a command prints, which can hold a command")
 			return false
@@ -34,8 +33,8 @@ func (r *reader) arithmetic(x syntax.ArithmExpr) {
 	})
 }
 
-// let looks at the expressions of let, which are words to a shell: it ends at an operator of the shell, and
-// patterns become names of files.
+// let examines the expressions of let, which are words to a shell: the expression ends at an operator of the shell, and
+// patterns are expanded to file names.
 func (r *reader) let(n *syntax.LetClause) {
 	r.add("let")
 	text := strings.TrimPrefix(r.source(n), "let")
@@ -49,7 +48,7 @@ func (r *reader) let(n *syntax.LetClause) {
 	}
 }
 
-// assigned notes an assignment within an expression, which is of a number.
+// assigned notes an assignment within an expression; its value is a number.
 func (r *reader) assigned(n *syntax.BinaryArithm) {
 	switch n.Op {
 	case syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn,
@@ -79,7 +78,7 @@ func (r *reader) computed(n *syntax.ParamExp) {
 	}
 }
 
-// literal notes the name that a word of an expression is, if it is no number.
+// literal notes the variable named by a word of an expression, unless it is a number.
 func (r *reader) literal(text string) {
 	switch {
 	case text == "" || text[0] >= '0' && text[0] <= '9':
@@ -90,7 +89,7 @@ func (r *reader) literal(text string) {
 	}
 }
 
-// computedWord is a word that is evaluated as an expression, as by [[ x -eq 1 ]].
+// computedWord examines a word that is evaluated as an expression, as in [[ x -eq 1 ]].
 func (r *reader) computedWord(x syntax.TestExpr) {
 	if w, ok := x.(*syntax.Word); ok {
 		r.computedValue(wordOf(w, r.lang))
@@ -110,7 +109,7 @@ func (r *reader) computedValue(w word) {
 	}
 }
 
-// parameterOf returns the variable that a word consists of, or "".
+// parameterOf returns the variable that makes up the whole word, or "".
 func parameterOf(w *syntax.Word) string {
 	if len(w.Parts) != 1 {
 		return ""
@@ -126,7 +125,7 @@ func parameterOf(w *syntax.Word) string {
 	return p.Param.Value
 }
 
-// nameWord is a word that names a variable; its subscript would be evaluated.
+// nameWord examines a word that names a variable; a subscript in it would be evaluated.
 func (r *reader) nameWord(x syntax.TestExpr) {
 	w, ok := x.(*syntax.Word)
 	if !ok {

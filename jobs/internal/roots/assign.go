@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// assign looks at an assignment, before a command, alone, or of declare.
+// assign examines an assignment, before a command, alone, or as an argument of declare.
 func (r *reader) assign(a *syntax.Assign) {
 	if a.Index != nil || a.Array != nil {
 		r.values.arrays = true
@@ -22,14 +22,14 @@ func (r *reader) assign(a *syntax.Assign) {
 	case a.Array != nil:
 		r.note(r.values.assign(a.Name.Value, false))
 	case a.Value == nil:
-		r.give(a.Name.Value, "", !a.Append, true) // empty, which counts as 0
+		r.give(a.Name.Value, "", !a.Append, true) // an empty value counts as 0
 	default:
 		w := wordOf(a.Value, r.lang)
 		r.give(a.Name.Value, w.text, w.known && !a.Append, w.number)
 	}
 }
 
-// give notes that a variable is given a value.
+// give notes that a variable is set to a value.
 func (r *reader) give(name, value string, known, number bool) {
 	if known && value != "" && slices.Contains(localeNames, name) && keepsASCII(value) {
 		return
@@ -41,7 +41,7 @@ func (r *reader) give(name, value string, known, number bool) {
 	r.note(r.values.assign(name, number))
 }
 
-// setting looks at NAME=value where it is an argument. Its name must be known.
+// setting examines an argument of the form NAME=value. The name must be known.
 func (r *reader) setting(w word) {
 	name, value, ok := strings.Cut(w.text, "=")
 	name, more := strings.CutSuffix(name, "+")
@@ -58,7 +58,7 @@ func (r *reader) setting(w word) {
 	}
 }
 
-// naming looks at the name of a variable that a command gives a value.
+// naming examines the name of a variable that a command sets.
 func (r *reader) naming(w word) {
 	r.nameText(w)
 	if w.known {
@@ -66,8 +66,7 @@ func (r *reader) naming(w word) {
 	}
 }
 
-// declaration looks at declare, export and their like; their assignments are
-// visited by themselves.
+// declaration examines declare, export and similar commands; their assignments are visited separately.
 func (r *reader) declaration(n *syntax.DeclClause) {
 	r.add(n.Variant.Value)
 	if n.Variant.Value == "nameref" {
@@ -96,14 +95,14 @@ func (r *reader) declaration(n *syntax.DeclClause) {
 	}
 }
 
-// declares says whether a command expands a value once more for the sake of a name that is an
-// array already. The others do it where they are told that it is one.
+// declares reports whether a command expands a value a second time if the name is an array already. The other commands
+// do so if an option says that it is one.
 func declares(command string) bool {
 	return command == "declare" || command == "typeset" || command == "local"
 }
 
-// declareArray looks at an argument of declare and its like that the parser takes for no
-// assignment. It returns whether what follows is an array.
+// declareArray examines an argument of declare and similar commands that the parser does not parse as an assignment. It
+// reports whether the following arguments declare arrays.
 func (r *reader) declareArray(command string, w word, array bool) bool {
 	if strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "+") {
 		array = array || strings.ContainsAny(w.text, "aA")
@@ -117,8 +116,8 @@ func (r *reader) declareArray(command string, w word, array bool) bool {
 	return array
 }
 
-// declareOption refuses -i, whose variables are computed at each assignment, as those of -F
-// are in some shells, -n, which makes a name stand for another, and what is not known.
+// declareOption rejects -i, because such variables are computed at each assignment, as those of -F are in some shells;
+// -n, because it makes a name stand for another; and unknown options.
 func (r *reader) declareOption(w word) {
 	harmless := "aAgxrptlufF-"
 	if r.family.ksh {

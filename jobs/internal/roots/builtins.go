@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// builtinTable is THE table of the shells' own commands that run others, or that change
-// what a word means. What is not here is a root and nothing more.
+// builtinTable is the only table of the shells' builtins that run other commands, or that change the meaning of words.
+// Any other builtin is only a root.
 var builtinTable struct {
 	sync.Once
 	rows map[string]func(r *reader, name string, args []word)
@@ -54,7 +54,7 @@ func makeBuiltins() {
 	}
 }
 
-// refuse is for what runs text that is not in the line, or changes what words mean.
+// refuse is for builtins that run text from outside the line, or that change the meaning of words.
 func refuse(r *reader, name string, _ []word) {
 	r.note(name + " runs commands that are not known, or changes what words mean")
 }
@@ -87,14 +87,15 @@ func runExec(r *reader, name string, args []word) {
 	r.command(rest)
 }
 
-// renamed refuses what is started under another name: a program such as busybox is what its name says.
+// renamed rejects a start under another name: a program such as busybox behaves according to its name.
 func (r *reader) renamed(name string, got givens) {
 	if got.has("a") || got.has("argv0") {
 		r.note(name + " starts a program under another name, by which it may be another one")
 	}
 }
 
-// withoutPath notes that what is looked at next runs with an empty environment, until the function that it returns is called.
+// withoutPath notes that the commands examined next run with an empty environment, until the returned function is
+// called.
 func (r *reader) withoutPath(is bool) (restore func()) {
 	before := r.noPath
 	r.noPath = before || is
@@ -121,7 +122,7 @@ func runAlias(r *reader, name string, args []word) {
 	}
 }
 
-// harmlessSetting is a setting that leaves the meaning of words alone.
+// harmlessSetting reports whether a setting does not change the meaning of words.
 func harmlessSetting(name string) bool {
 	return slices.Contains(strings.Fields("errexit nounset pipefail xtrace noglob noclobber verbose noexec monitor notify errtrace functrace braceexpand hashall physical allexport"), name)
 }
@@ -197,9 +198,9 @@ func runPrintf(r *reader, name string, args []word) {
 	}
 }
 
-// printsText says whether a printf has nothing but numbers to compute with. Some shells evaluate what %d is given.
-// Which word is the format depends on the shell, which may have options or not: it can be each word up to the first
-// one that is neither like an option nor behind -v.
+// printsText reports whether a printf computes only with numbers. Some shells evaluate the arguments of %d. Which word
+// is the format depends on the shell, which may support options or not: each word can be it, up to the first one that
+// neither looks like an option nor follows -v.
 func printsText(args []word) bool {
 	if len(args) < 2 {
 		return true
@@ -231,8 +232,8 @@ func runMapfile(r *reader, name string, args []word) {
 	r.values.given("MAPFILE")
 }
 
-// runRead is for read and getopts, which give values to the names among their
-// arguments. Some arguments are no names: to take them for such does no harm.
+// runRead examines read and getopts, which assign to the variables named by their arguments. Some arguments are not
+// names: treating them as names does no harm.
 func runRead(r *reader, name string, args []word) {
 	for _, w := range args {
 		if !strings.HasPrefix(w.text, "-") || !w.known {
@@ -271,11 +272,11 @@ func runExport(r *reader, name string, args []word) {
 	}
 }
 
-// binaries are the operators of test between two words.
+// binaries are the binary operators of test.
 var binaries = [...]string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "=~"}
 
-// runTest is for test and [. With -v, a subscript is evaluated; which words are
-// operators depends on how many there are, so they have to be known.
+// runTest examines test and [. With -v, a subscript is evaluated; which words are operators depends on the number of
+// words, so they must be known.
 func runTest(r *reader, name string, args []word) {
 	if n := len(args); name == "[" && n > 0 && args[n-1].text == "]" {
 		args = args[:n-1]
@@ -303,8 +304,7 @@ func runTest(r *reader, name string, args []word) {
 	}
 }
 
-// plainTest says whether the operators of a test are known though not all of its
-// words are.
+// plainTest reports whether the operators of a test are known although some of its words are not.
 func plainTest(args []word) bool {
 	if len(args) > 1 && args[0].known && args[0].text == "!" {
 		args = args[1:]
@@ -320,7 +320,7 @@ func plainTest(args []word) bool {
 	return false
 }
 
-// evaluated looks at what builtins are given in shells that compute it.
+// evaluated examines the arguments of builtins in shells that evaluate them as expressions.
 func (r *reader) evaluated(name string, args []word) {
 	if !r.family.ksh {
 		return
@@ -349,7 +349,7 @@ func (r *reader) evaluated(name string, args []word) {
 	}
 }
 
-// isLimit says whether a word of ulimit is an option without a value.
+// isLimit reports whether a word of ulimit is an option without a value.
 func isLimit(word string) bool {
 	option, is := strings.CutPrefix(word, "-")
 	return is && option != "-" && len(strings.TrimLeft(option, "HS")) <= 1

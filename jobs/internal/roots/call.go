@@ -10,13 +10,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// reserved words that a dialect has taken for the name of a command. Another
-// version of the shell may not.
+// reserved are reserved words that may occur as the name of a command in one dialect. Other versions of the shell may
+// treat them as reserved.
 var reserved = sync.OnceValue(func() []string {
 	return strings.Fields("! { } [[ ]] (( )) if then else elif fi case esac for select while until do done in function coproc foreach end repeat always nocorrect noglob - namespace")
 })
 
-// call looks at a simple command. Its assignments are visited by themselves.
+// call examines a simple command. Its assignments are visited separately.
 func (r *reader) call(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
@@ -40,14 +40,14 @@ func (r *reader) call(c *syntax.CallExpr) {
 	case !first.quoted && strings.HasPrefix(first.text, "{") && !isName(strings.Trim(first.text, "{}")) && assigns(strings.Trim(first.text, "{}")+"=") != "":
 		r.note("whether " + first.text + " names a descriptor depends on the shell and its locale")
 	case defined && r.statement > function.from && r.statement < function.until:
-		return // its body has been read where it stands
+		return // its body is examined at its definition
 	}
 	r.command(words)
 }
 
-// assigns returns how a word begins that some shell may take for an assignment, or "": NAME=, NAME+= or NAME[…]=.
-// The parser takes fewer names for such than shells do: zsh assigns to parameters by their number, and to names with
-// letters of all alphabets, a ksh93 to names with dots, and a bash goes by the letters of its locale.
+// assigns returns the start of a word that some shell may treat as an assignment (NAME=, NAME+= or NAME[…]=), or "".
+// The parser accepts fewer names than shells do: zsh also assigns to parameters by number and to names with letters of
+// all alphabets, ksh93 to names with dots, and bash goes by the letters of its locale.
 func assigns(word string) string {
 	end := strings.IndexFunc(word, func(c rune) bool { return c < utf8.RuneSelf && c != '.' && !isName("x"+string(c)) })
 	if end <= 0 {
@@ -63,8 +63,8 @@ func assigns(word string) string {
 	return word[:end] + "="
 }
 
-// command looks at a command and what it is given: by a line, by another command, or
-// by a start without a shell.
+// command examines a command and its arguments. It comes from a line, from another command, or from a start without a
+// shell.
 func (r *reader) command(words []word) {
 	if len(words) == 0 {
 		return
@@ -98,15 +98,14 @@ func (r *reader) command(words []word) {
 	r.depth--
 }
 
-// byDescriptor reports whether a path may name a program by what a process has open, or by its directory:
+// byDescriptor reports whether a path may name a program through a process's open files or its directory:
 // /proc/self/cwd/x, /dev/fd/3.
 func byDescriptor(name string) bool {
 	clean := "/" + strings.TrimLeft(path.Clean(name), "/.~+-") + "/"
 	return strings.Contains(name, "/") && slices.ContainsFunc([]string{"/proc/", "/dev/fd/", "/dev/std"}, func(p string) bool { return strings.HasPrefix(clean, p) })
 }
 
-// special says whether a function of that name would hide a command that is looked
-// into here.
+// special reports whether a function with that name would hide a command that this package examines.
 func special(name string) bool {
 	_, wraps := wrappers()[name]
 	_, shell := families[name]
@@ -114,7 +113,7 @@ func special(name string) bool {
 		slices.Contains(plain(), name)
 }
 
-// plain builtins run nothing, and are hidden by no honest line.
+// plain are builtins that run nothing, and that no honest line hides with a function.
 var plain = sync.OnceValue(func() []string {
 	return strings.Fields("cd pwd echo true false : exit return break continue shift kill wait umask ulimit type times getopts")
 })

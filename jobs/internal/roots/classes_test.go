@@ -2,8 +2,8 @@ package roots
 
 import "testing"
 
-// classes are lines that run the command rm though a reader may not find it: what a shell reads otherwise than
-// the parser, and what a program does with a name or a variable. Each has to have the root rm, or to be unknown.
+// classes are lines that run the command rm though the parser may not find it: because a shell reads them differently
+// from the parser, or because of a program's use of a name or a variable. Each must have the root rm, or be unknown.
 var classes = []struct {
 	name, shell string
 	lines       []string
@@ -134,7 +134,7 @@ var classes = []struct {
 	}},
 }
 
-// TestClasses shows that no line of a class passes a list: rm is found, or the line is unknown.
+// TestClasses checks that no line of a class passes a list: rm is found, or the line is unknown.
 func TestClasses(t *testing.T) {
 	for _, class := range classes {
 		for _, line := range class.lines {
@@ -147,7 +147,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestHarmless shows that what the classes are made of remains known where it means the same to all shells.
+// TestHarmless checks that the elements of the classes remain known if they mean the same in all shells.
 func TestHarmless(t *testing.T) {
 	for _, test := range []struct{ shell, line, want string }{
 		{"bash", "echo `git log --format='%h' \"$x\"`", "echo git"},

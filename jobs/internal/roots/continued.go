@@ -2,9 +2,8 @@ package roots
 
 import "strings"
 
-// continued says why lines that a backslash joins are not read alike by a shell and by
-// the parser, or "". Within a word they are not: to a shell "$\ (rm)" with a newline in
-// place of the blank is a substitution, and to the parser it is text.
+// continued returns why a shell and the parser differ on lines joined by a backslash, or "". They do within a word: "$\
+// (rm)" with a newline in place of the blank is a substitution in a shell, and text for the parser.
 func continued(text string) string {
 	for at := 0; ; {
 		i := strings.Index(text[at:], "\\\n")
@@ -22,7 +21,7 @@ func continued(text string) string {
 	}
 }
 
-// mayComment says whether a comment may begin on a line.
+// mayComment reports whether a comment may begin on a line.
 func mayComment(line string) bool {
 	for i := range len(line) {
 		if line[i] == '#' && (i == 0 || strings.IndexByte(" \t;&|()<>`", line[i-1]) >= 0) {

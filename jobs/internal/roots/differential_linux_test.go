@@ -22,19 +22,19 @@ var (
 	fuzzSeed = flag.Uint64("seed", 1, "seed of the generated lines")
 )
 
-// readers are the shells that run the generated lines: the name by which the line is read, and
-// the program. A bash that is called sh reads lines in POSIX mode.
+// readers are the shells that run the generated lines: the name under which the line is read, and the program. A bash
+// that is called sh reads lines in POSIX mode.
 var readers = []struct{ name, program string }{
 	{"bash", "bash"}, {"sh", "dash"}, {"zsh", "zsh"}, {"ksh", "mksh"}, {"sh", "bash"}, {"sh", "mksh"}, {"ksh93", "ksh"},
 }
 
-// TestDifferential generates lines, and runs in the real shell each line of which [Line.Roots]
-// claims to know all roots. Every program on PATH is a stub that records its name. It is a
-// finding if a stub runs that is no root: then a list would have let the line pass.
+// TestDifferential generates lines, and runs each line in the real shell if [Line.Roots] claims to know all its roots.
+// Every program on PATH is a stub that records its name. If a stub that is not a root runs, that is a finding: then a
+// list would have let the line pass.
 //
-// Lines run as an unprivileged user if the test runs as root, in a directory of their own, with
-// nothing on PATH but stubs and programs that run others. No token of the generator removes or
-// overwrites a path outside of that directory, or opens a connection.
+// Lines run as an unprivileged user if the test runs as root, in a separate directory, with nothing on PATH but stubs
+// and programs that run others. No token of the generator removes or overwrites a path outside that directory, or opens
+// a connection.
 func TestDifferential(t *testing.T) {
 	for i, s := range readers {
 		t.Run(s.program+" as "+s.name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func (d *differential) numbers() string {
 	return fmt.Sprintf("%d lines, %d executed, %d commands ran, %d findings, %d timeouts", d.lines, d.known, d.commands, d.findings, d.timeouts)
 }
 
-// compare runs a line, unless its roots are unknown or everything that it could run is one.
+// compare runs a line, unless its roots are unknown or include everything that it could run.
 func (d *differential) compare(t *testing.T, line string) {
 	found := Line{Text: line, Shell: d.shell}.Roots()
 	if found.Unknown() || !slices.ContainsFunc(stubNames, func(n string) bool { return strings.Contains(line, n) && !slices.Contains(found.Roots, n) }) {
@@ -96,7 +96,7 @@ func (d *differential) compare(t *testing.T, line string) {
 	ran := d.execute(t, d.path, d.shell, line)
 	d.commands += len(ran)
 	missing := unnamed(found, ran)
-	if missing == "" || unnamed(found, d.execute(t, d.path, d.shell, line)) == "" { // what an earlier line has left did it
+	if missing == "" || unnamed(found, d.execute(t, d.path, d.shell, line)) == "" { // leftovers of an earlier line did it
 		return
 	}
 	d.findings++
@@ -105,7 +105,7 @@ func (d *differential) compare(t *testing.T, line string) {
 	fmt.Printf("FINDING %s %s: %q\n", filepath.Base(d.path), missing, short)
 }
 
-// unnamed returns a command that ran and is no root, or "".
+// unnamed returns a command that ran and is not a root, or "".
 func unnamed(found Found, ran []string) string {
 	for _, command := range ran {
 		if !slices.ContainsFunc(found.Roots, func(root string) bool {
@@ -133,25 +133,24 @@ func (d *differential) shorten(t *testing.T, line string) string {
 	return line
 }
 
-// A sandbox is where lines run.
+// A sandbox is the environment in which lines run.
 type sandbox struct {
 	bin, cwd, marks string
 	nobody          bool
 	timeouts        int
 }
 
-// stubNames are the programs that record their names. The first one is what the payloads of the
-// generator run.
+// stubNames are the programs that record their names. The first one is the one that the generator's payloads run.
 var stubNames = []string{"canary", "c0", "c1", "c2", "c3"}
 
-// sandboxFiles stand in the directory in which lines run: scripts whose names are those of options and
-// numbers, a name that is an expression, and texts that run a command if a shell expands them.
+// sandboxFiles are in the directory in which lines run: scripts named like options and numbers, a name that is an
+// expression, and texts that run a command if a shell expands them.
 var sandboxFiles = map[string]string{
 	"-c": "canary\n", "0": "canary\n", "x": "canary\n", "a[$(canary)]": "", "f": "a[$(canary)]\n", ".zshenv": "a=(1)\n", "g": "$(canary)\n", "h": "($(canary))\n",
 }
 
-// namesHostile matches a line that may give one of the hostile variables a number, after which it is trusted. The server's environment is
-// its owner's, so such a line runs without them.
+// namesHostile matches a line that may give one of the hostile variables a number, after which it is trusted. The
+// server's environment belongs to its owner, so such a line runs without them.
 var namesHostile = regexp.MustCompile(`(^|[^$!{\w])e[vwp]\b`).MatchString
 
 func newSandbox(t *testing.T) *sandbox {
@@ -242,7 +241,7 @@ func (s *sandbox) execute(t *testing.T, shell, name, line string) []string {
 	return strings.Fields(string(said))
 }
 
-// tidy removes what the line before has left.
+// tidy removes the leftovers of the previous line.
 func (s *sandbox) tidy(t *testing.T) {
 	if err := os.Truncate(s.marks, 0); err != nil {
 		t.Fatal(err)

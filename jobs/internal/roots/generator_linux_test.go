@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// A generator makes lines of what shells have. None has a slash or a dot in it, so
-// that a line that went wrong cannot leave its directory.
+// A generator makes lines from elements of shell syntax. None contains a slash or a dot, so that a faulty line cannot
+// leave its directory.
 type generator struct {
 	*rand.Rand
 	shell     string   // the program that runs the lines
-	documents []string // here-documents that the next newline has to bring
+	documents []string // pending here-documents, for the next newline
 }
 
 func (g *generator) line() string {
@@ -56,7 +56,7 @@ func (g *generator) pick(choices ...string) string { return choices[g.IntN(len(c
 
 func (g *generator) command() string { return stubNames[1+g.IntN(len(stubNames)-1)] }
 
-// spelled is a name of a command as it can be written.
+// spelled returns a spelling of a command's name.
 func (g *generator) spelled() string {
 	c := g.command()
 	if g.IntN(60) == 0 {
@@ -65,7 +65,7 @@ func (g *generator) spelled() string {
 	return g.pick(c, c, c, c, "'"+c+"'", `"`+c+`"`, `c\`+c[1:], `c""`+c[1:])
 }
 
-// statement is one without an end. Loops end by the status of what they ask.
+// statement returns a statement without its terminator. Loops end by the status of their condition.
 func (g *generator) statement(depth int) string {
 	if depth == 0 {
 		return g.simple(0)
@@ -84,7 +84,7 @@ func (g *generator) statement(depth int) string {
 	case 3:
 		return "if " + s() + "; then " + s() + g.pick("", "; else "+s(), "; elif c0; then "+s()) + "; fi"
 	case 4:
-		return "while c1; do " + s() + "; done" // a broken pipe does not make it go on
+		return "while c1; do " + s() + "; done" // a broken pipe does not continue it
 	case 5:
 		return "for x in 1 " + g.argument(depth-1) + "; do " + s() + "; done"
 	case 6:
@@ -168,13 +168,13 @@ func (g *generator) document(depth int) string {
 
 func singleQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// payload is a text that runs the canary if a shell expands or evaluates it, or takes it for a command.
+// payload returns a text that runs the canary if a shell expands or evaluates it, or reads it as a command.
 func (g *generator) payload() string {
 	return g.pick("$(canary)", "$(canary)", "`canary`", "a[$(canary)]", "a[`canary`]", "<(canary)", ">(canary)", "canary", "; canary", "\ncanary\n", "&canary", "|canary", "$ev", "$ew", "$ep", "${!ew}", "${ev@P}", "($(canary))", "{canary,}", "(canary)", "ev", "ew", "x\ncanary #",
 		"*(e:canary:)", "=canary", "${(e)ev}", "$~ev", "${ canary;}", "${|canary;}", "$(<g)", "${x:e}", "~[$(canary)]", "<1-2>", "^canary", "{canary}", "} canary {")
 }
 
-// oddWord is a payload within quotes, patterns and expansions, of which some have to be left alone.
+// oddWord returns a payload within quotes, patterns and expansions, some of which a shell must not expand.
 func (g *generator) oddWord() string {
 	p := g.payload()
 	for range g.IntN(3) {
@@ -184,13 +184,13 @@ func (g *generator) oddWord() string {
 	return p
 }
 
-// names are variables that a shell treats in a way of its own, and a few that it does not.
+// names are variables with a special meaning in some shell, and a few without.
 var names = strings.Fields(`x y v w a _ PATH IFS ENV BASH_ENV PS4 ERRNO OPTIND SECONDS RANDOM LINENO COLUMNS LINES TMOUT HISTSIZE SAVEHIST KEYTIMEOUT LISTMAX MAILCHECK
 	SHLVL FUNCNEST ZLE_RPROMPT_INDENT REPORTTIME REPORTMEMORY DIRSTACKSIZE PERIOD LOGCHECK BAUD TTYIDLE USERNAME UID GID EGID PPID HISTCMD EPOCHREALTIME PIPESTATUS STTY
 	NULLCMD READNULLCMD REPLY OPTARG MAPFILE DIRSTACK CDPATH path fpath argv status pipestatus signals options aliases functions TIMEFMT WATCH POSTEDIT PROMPT prompt
 	PGRP KSHUID KSHEGID USER_ID BASHPID BASH_ARGV0 BASH_COMPAT FUNCNAME GROUPS HOME SHELL MAIL MAILPATH TIMEFORMAT ARGV0 ARGC ZSH_SUBSHELL TRY_BLOCK_ERROR EXECSHELL COMP_WORDBREAKS`)
 
-// hot are names that steer in many ways, which come up more often.
+// hot are names that steer in many ways; they are used more often.
 var hot = strings.Fields("PATH BASH_ENV ENV ERRNO ZLE_RPROMPT_INDENT OPTIND STTY PS4 IFS x")
 
 func (g *generator) name() string {
@@ -200,7 +200,7 @@ func (g *generator) name() string {
 	return g.pick(names...)
 }
 
-// odd is a statement of the kind that parsers read differently.
+// odd returns a statement of a kind that parsers read differently.
 func (g *generator) odd(depth int) string {
 	w, p, s := g.oddWord(), "'"+strings.ReplaceAll(g.payload(), "'", "")+"'", g.statement(max(depth, 0))
 	name := g.name()
@@ -261,7 +261,7 @@ func (g *generator) odd(depth int) string {
 		return g.pick("cd ", "cd -P ", "pushd ", "hash ", "type ", "command -v ", "ulimit -n ", "umask ", "exit ", "shift ", "return ", "set -", "set +", "set -o ", "shopt -s ", "jobs -x ", "times ", "dirs ", "fg ", "disown ", "suspend ", "limit ", "sched ", "print ", "whence ", "echo -e ", "printf %d ", "printf %s ", "printf '%(x)T' ", "printf %*s ", "echotc ", "noglob ", "- ") + g.pick(w, p, name, "J; canary", "x; c1", "k; c1") + g.pick("", "; c1", "; ./c1")
 	case 25: // short forms, most of them of zsh
 		return g.pick("for x ("+w+") ", "repeat 1 ", "if [[ a == a ]] ", "if (c0) ", "while (c1) ", "foreach x ("+w+"); ", "select x in "+w+"; ", "until [[ a == a ]] ", "() ", "function ", "f g () ", "time ", "! ", "nocorrect ", "noglob ", "- ", "{ c1 } always ", "if c0; then c1; else ") + g.pick("canary", "{ canary }", s, "(canary)", "{ "+s+" }", "canary; end", "{ canary; }") + g.pick("", "; done", "; fi", "; end", " } ; c1")
-	case 26: // a function and what is called by its name
+	case 26: // a function and a call of its name
 		n := g.pick("c1", "./c1", "c1-x", "f", "c2", "[", "cat")
 		return g.pick("", "", ": $((1/0)); ", "x=1; ", "readonly r=1; r=2; ", "c1\n") + g.pick(n+"()", "function "+n, "function "+n+"()", n+" f()") + g.pick(" { :; }", " { "+s+"; }", " (c0)", "\n{ :; }", " { :; } >o", " { :; } &", " { :; } | cat") + g.pick("; ", "\n", " && ") + g.pick(n, n+" x", "eval "+n, "command "+n, "(unset -f "+n+"; "+n+")", "bash -c "+n, "trap "+n+" EXIT", "PATH=$PWD "+n, "x=1 "+n, "\\"+n, "`"+n+"`")
 	case 27:
@@ -284,7 +284,7 @@ func (g *generator) odd(depth int) string {
 	return g.soup()
 }
 
-// uncovered takes a function away that hides a command.
+// uncovered removes a function that hides a command.
 func (g *generator) uncovered() string {
 	c := g.pick("c1", "c2", "canary")
 	taken := g.pick("unset ", "unset ", "unset -f ", "unset -f ", "unset -v ", "command unset ", "builtin unset ", "command unset -f ", "eval unset ", "eval unset -f ", "unfunction ", "typeset -fu ", "disable -f ",
@@ -307,7 +307,7 @@ func (g *generator) uncovered() string {
 	return "eval " + singleQuoted(hidden) + "; " + taken + "; " + g.pick(call, "eval "+singleQuoted(call))
 }
 
-// assignment is one to some shells, and the name of a command to others.
+// assignment returns an assignment to some shells, and the name of a command to others.
 func (g *generator) assignment() string {
 	if g.IntN(8) == 0 {
 		return g.pick("", "X=1 ", "eval ") + g.pick("{\u00e9}", "{1}", "{a.b}", "{a[1]}", "{\u00e9[1]}", "{x}") + g.pick(">o ", "<o ", ">&1 ", "<<<x ") + g.pick("c1", "canary x")
@@ -316,7 +316,7 @@ func (g *generator) assignment() string {
 		g.pick("=", "=", "+=", "==") + g.pick("2", "", "(2)", g.oddWord()) + " " + g.pick("c1", "c1 x", "exec c1", "canary") + g.pick("", "; then :; fi")
 }
 
-// computing is a builtin that may compute with what it is given.
+// computing returns a builtin that may evaluate its arguments.
 func (g *generator) computing() string {
 	v := g.pick("x", "x", "n", "limits", "d", "St")
 	begin, operand := v+"='a[$(canary)]'; ", g.pick(v, v, "$"+v, "\"$"+v+"\"", "-"+v, v+" 1")
@@ -329,14 +329,14 @@ func (g *generator) computing() string {
 	return begin + g.pick("shift ", "return ", "exit ", "break ", "read ", "test ", "wait ", "umask ", "sleep ", "typeset ", "getopts ") + g.pick("", "", "-- ", "-n ", "-t ", "-k ", "-u ", "-a ", "-n") + operand
 }
 
-// subscript is an expansion with a subscript, where words can stand.
+// subscript returns an expansion with a subscript, in the place of a word.
 func (g *generator) subscript() string {
 	w := g.pick("$0", "$0", "$1", "$10", "$?", "$#", "$$", "$!", "$@", "$*", "$-", "$_", "$x", "$a\u00e9", "$\u00e9", "$+0", "$#0", "$#?", "$#@", "$#*", "$#-", "$#!", "$##", "$#$", "$~0", "$=0", "${0}", "${x}", "$0:h", "$(echo)", "$((1))", "$x$0") + g.pick("[x]", "[x]", "[x]", "[1][x]", "[$x]", "['x']")
 	w = g.pick(w, w, "\""+w+"\"", "a"+w+"b", "${y:-"+w+"}", "\"${y:-"+w+"}\"", "${y/a/"+w+"}")
 	return "x='a[$(canary)]'; " + g.pick("echo "+w, "for y in "+w+"; do :; done", "c1 >"+w, "cat <<<"+w, "case "+w+" in y) ;; esac", "cat <<E\n"+w+"\nE\n", "y="+w, "y=("+w+")", "[[ "+w+" == y ]]", "[ a = "+w+" ]", "echo $(("+w+"))", "echo \"$(echo "+w+")\"", "typeset y="+w)
 }
 
-// substituted is a substitution with a compound command, of which a shell may find another end.
+// substituted returns a substitution with a compound command, whose end a shell may find elsewhere.
 func (g *generator) substituted() string {
 	quoted := g.pick("'$(canary)'", "'$(canary)'", "'`canary`'", "' $(canary) '", "'; canary; '", "\\$(canary)", "\"'\"'$(canary)'", " '$(canary)'", ";'$(canary)'", "# $(canary)\n", "$'$(canary)'")
 	pattern := g.pick("*)", "*)", "x)", "(x)", "x|*)", "esac)", "(esac)", "if|*)", "time)", "@(x))", "'x')", "\"x\")", "$x)")
@@ -352,7 +352,7 @@ func (g *generator) substituted() string {
 	return g.pick("c1 "+word, "x="+word, "x="+word+" c1", "x=("+word+")", "cat <<E\n"+strings.Trim(word, "\"")+"\nE\n", "cat <<<"+word, "for x in "+word+"; do :; done", "case "+word+" in x) ;; esac", "[[ "+word+" == x ]]", "c1 >"+word, "declare x="+word, "((1+"+word+"))", "eval "+singleQuoted("c1 "+word), "f() { c1 "+word+"; }; f", "case x in "+word+") ;; esac", "c0 "+word+" "+word)
 }
 
-// ordered expands what stands behind the definition of a function, though perhaps it is expanded before that.
+// ordered returns an expansion that comes after the definition of a function, though it may be expanded before that.
 func (g *generator) ordered() string {
 	c := g.pick("c1", "c2", "canary")
 	hidden := g.pick(c+"() { :; }", c+"() { :; }", "function "+c+" { :; }", "function "+c+" { :;}", c+"() {\n:\n}")
@@ -383,7 +383,7 @@ func (g *generator) ordered() string {
 	return g.pick(": $((1/0))", "c0 ${x?}", "readonly r=1; r=2", ": ${r:?}", "r=$((", ">$", "cat <<E") + join() + hidden + join() + g.pick(c, "{\n"+c+"\n}", "cat <<E"+body, "c0 "+call, "if :; then\n"+c+"; fi", "(\n"+c+")") + g.pick("", "\n"+c)
 }
 
-// described is a descriptor with a name, which is a variable of a type of its own to some shells.
+// described returns a named descriptor, which is a variable of a special type in some shells.
 func (g *generator) described() string {
 	v := g.pick("x", "x", "y", "OPTIND", "fd", "ev", "path")
 	value := g.pick("'path[$(canary)]'", "'path[$(canary)]'", "'a[$(canary)]'", "$ew", "$ev", "\"$ew\"", "1")
@@ -396,14 +396,14 @@ func (g *generator) described() string {
 	return made + g.pick("; ", "\n", " && ") + g.pick("", "", "exec {"+v+"}>&-; ", "unset "+v+"; ") + given
 }
 
-// braced is a substitution in braces, which mksh, ksh93 and new versions of bash have, or what looks like one.
+// braced returns a substitution in braces, as mksh, ksh93 and new versions of bash have it, or a similar text.
 func (g *generator) braced() string {
 	inner := g.pick("canary", "canary", "c1; canary", "unset -f c1", "c1() { :; }", "REPLY=x", "'canary'", "{canary", "canary #", "x=canary")
 	w := g.pick("${ ", "${|", "${\t", "${\n", "${", "${|\n", "${\\\n ", "$\\\n{ ", "\\${ ", "${ ${ ", "$${ ", "${#", "${( ", "${=", "${<", "${; ", "${{ ") + inner + g.pick(";}", "; }", "\n}", "}", "};}", "} }", ";};}", ")}", ";}}", " ;}", "&}", "|}") + g.pick("", "", "[", "}", "x", "; canary")
 	return g.pick("", "", "c1() { :; }; ") + g.pick("c1 "+w, "c1 \""+w+"\"", "x="+w, "x=\""+w+"\"", "cat <<E\n"+w+"\nE\n", "c1 ${x:-"+w+"}", "c1 \"${x:-"+w+"}\"", "c1 '"+w+"'", "cat <<'E'\n"+w+"\nE\n", "c1 $("+w+")", "c1 \"$(c2 "+w+")\"", "[[ x == "+w+" ]]", "case "+w+" in x) ;; esac", "cat <<<"+w, w, "c1 >"+w, "(("+w+"))", "echo \"${x/"+w+"/y}\"", "x=("+w+")", "c1 `"+w+"`")
 }
 
-// row is a line of the tables of the other tests, with the sandbox's commands in place of theirs.
+// row returns a line from the tables of the other tests, with the sandbox's commands in place of theirs.
 func (g *generator) row() string {
 	line := allRows[g.IntN(len(allRows))].line
 	if g.IntN(3) == 0 {
@@ -414,7 +414,7 @@ func (g *generator) row() string {
 	return line + g.pick("", "; canary", "\ncanary", " canary")
 }
 
-// soup is tokens without an order, which no grammar makes.
+// soup returns tokens without an order, which no grammar produces.
 func (g *generator) soup() string {
 	var b strings.Builder
 	for range 2 + g.IntN(10) {
@@ -423,7 +423,7 @@ func (g *generator) soup() string {
 	return b.String()
 }
 
-// tokens have a meaning of their own to a shell, some only where they stand.
+// tokens have a special meaning in a shell, some of them only in certain places.
 var tokens = []string{
 	"'", "\"", "`", "$(", ")", "{ ", "; }", ";", "&", "|", " || ", " && ", "<", ">", "#", " # ", "\n", " ",
 	"\\", "\\\n", "!", "=", "c", "${y:-", "}", " <<E\n", "E\n", "((", "))", "$'", "$((", "<(", "@(", "[[ ",
@@ -432,11 +432,11 @@ var tokens = []string{
 	"-", "then ", "else ", "done", "@", "%", "?", ":", "_", "x=", "select ", "{c1}", "\"$#", "-c ", "+x ",
 }
 
-// mutated changes a few places, so that lines come up that nobody would write.
+// mutated changes a few places, so that unusual lines occur.
 func (g *generator) mutated(line string) string {
 	b := []byte(line)
 	for range 1 + g.IntN(3) {
-		if g.IntN(4) == 0 { // where a line goes on
+		if g.IntN(4) == 0 { // at a continuation
 			b = slices.Insert(b, g.IntN(len(b)), '\\', '\n')
 			continue
 		}

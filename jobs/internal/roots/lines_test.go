@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// A row is a line of bash, its roots separated by blanks, and whether it may run
-// more: ? at their end.
+// A row is a line of bash and its roots separated by blanks. A ? at their end means that it may run more.
 type row struct{ line, want string }
 
 var plainRows = []row{

@@ -6,12 +6,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The parser keeps some text as it is that a shell expands: the text of an extended glob, a
-// process substitution within ${x:-…}, a dollar before something that it does not know. So
-// text that the parser takes for plain is plain only if no shell finds an expansion in it.
+// The parser leaves some text unexpanded that a shell expands: the text of an extended glob, a process substitution
+// within ${x:-…}, a dollar sign before an unknown character. So text that is plain for the parser counts as plain only
+// if no shell finds an expansion in it.
 
-// literals looks at the parts of a word, or of a text in double quotes, that the parser takes for
-// plain. Within quotes and here-documents, only $ and ` expand.
+// literals examines the parts of a word, or of a text in double quotes, that are plain for the parser. Within quotes
+// and here-documents, only $ and ` expand.
 func (r *reader) literals(parts []syntax.WordPart, quoted bool) {
 	for _, part := range parts {
 		switch p := part.(type) {
@@ -45,8 +45,7 @@ func (r *reader) plainText(lit *syntax.Lit, quoted bool) {
 	}
 }
 
-// loneDollar reports whether a $ stands for itself in every shell, because nothing follows it that begins a
-// name or an expansion.
+// loneDollar reports whether a $ stands for itself in every shell, because no name or expansion follows it.
 func (r *reader) loneDollar(lit *syntax.Lit, at int, quoted bool) bool {
 	text := lit.Value[at+1:]
 	if end := lit.End().Offset(); text == "" && end < uint(len(r.src)) {
@@ -55,16 +54,16 @@ func (r *reader) loneDollar(lit *syntax.Lit, at int, quoted bool) bool {
 	return text == "" || quoted && text[0] == '"' || strings.IndexByte(" \t\n;&|)/.,:%]}", text[0]) >= 0
 }
 
-// comment refuses a comment whose # is not clearly the beginning of a word: behind the ) of an array, a
-// shell finds no comment there.
+// comment rejects a comment whose # is not clearly the start of a word: after the ) of an array, a shell finds no
+// comment there.
 func (r *reader) comment(n *syntax.Comment) {
 	if at := n.Pos().Offset(); at > 0 && at <= uint(len(r.src)) && strings.IndexByte(" \t\n;", r.src[at-1]) < 0 {
 		r.note("whether a # that follows " + r.src[at-1:at] + " begins a comment depends on the shell")
 	}
 }
 
-// backquoted refuses a substitution in backquotes of which a shell may find another end, or another text.
-// Shells end it at the next backquote, whatever quotes stand before that.
+// backquoted rejects a substitution in backquotes if a shell may find another end or another text. Shells end it at the
+// next backquote, regardless of quotes before that.
 func (r *reader) backquoted(n *syntax.CmdSubst) {
 	switch text := r.between(n.Left, n.Right); {
 	case strings.Contains(text, `\`):

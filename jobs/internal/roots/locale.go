@@ -2,13 +2,12 @@ package roots
 
 import "strings"
 
-// A shell reads a line in the characters of its locale. In GBK, Big5 and Shift JIS a backslash
-// or a backquote can be the second byte of one, so that a quote ends elsewhere than here, where
-// all is UTF-8.
+// A shell decodes a line according to its locale. In GBK, Big5 and Shift JIS a backslash or a backquote can be the
+// second byte of a character, so that a quote ends elsewhere than in this package, which reads everything as UTF-8.
 
 var localeNames = []string{"LC_ALL", "LC_CTYPE", "LANG"}
 
-// LocaleOf returns what an environment of NAME=value says of the characters; "" = nothing.
+// LocaleOf returns the locale for characters in an environment of NAME=value; "" = none.
 func LocaleOf(env []string) string {
 	for _, name := range localeNames {
 		locale := ""
@@ -24,8 +23,8 @@ func LocaleOf(env []string) string {
 	return ""
 }
 
-// keepsASCII says whether in a locale no byte of ASCII is a part of another character. Of a
-// name without a character set nobody knows.
+// keepsASCII reports whether no ASCII byte can be a part of another character in a locale. If the name contains no
+// character set, that is unknown.
 func keepsASCII(locale string) bool {
 	if locale == "" || locale == "C" || locale == "POSIX" {
 		return true
@@ -36,8 +35,7 @@ func keepsASCII(locale string) bool {
 	return charset == "utf8" || strings.HasPrefix(charset, "iso8859")
 }
 
-// misread says why the shell may read some texts otherwise in its locale, or in one that the
-// line sets, or "".
+// misread returns why the shell may read some texts differently, in its locale or in one that the line sets, or "".
 func (v *values) misread(locale string, texts ...string) string {
 	if keepsASCII(locale) && !v.locale || isASCII(strings.Join(texts, "")) {
 		return ""

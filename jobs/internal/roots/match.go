@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// Allows says whether an entry of a list of what is allowed names a root. A name
-// without a slash is that of a word alone: git does not allow ./git, which is another
-// program. An entry with a slash is that path and no other way to write it.
+// Allows reports whether an entry of an allow list names a root. A name without a slash only matches that word: git
+// does not allow ./git, which is another program. An entry with a slash only matches that path, in the same spelling.
 func Allows(entry, root string) bool { return entry != "" && entry == root }
 
-// Denies says whether an entry of a list of what is denied names a root. A name
-// without a slash denies every path that ends in it. A path denies the bare word, by which a shell may find
-// it, and each path of the same last name that may lead there: all but an absolute one that is another path.
+// Denies reports whether an entry of a deny list names a root. A name without a slash denies every path that ends in
+// it. A path denies the bare word, by which a shell may find it, and each path with the same last name that may lead
+// there: all except an absolute path that is different.
 func Denies(entry, root string) bool {
 	entry, root = folded(entry), folded(root)
 	switch {
@@ -31,15 +30,15 @@ func Denies(entry, root string) bool {
 	return path.Clean(entry) == path.Clean(root)
 }
 
-// fixed reports whether a path leads to the same place from every directory, as far as no links are followed:
-// behind a link, .. is another directory.
+// fixed reports whether a path leads to the same file from every directory, if no links are followed: after a link, ..
+// is another directory.
 func fixed(name string) bool {
 	volume := runtime.GOOS == "windows" && len(name) > 2 && name[1:3] == ":/"
 	return (volume || path.IsAbs(name)) && !slices.Contains(strings.Split(name, "/"), "..")
 }
 
-// MovesDirectory says whether a root may have others run in another directory: a relative path
-// among them need not be that of the directory in which the line starts.
+// MovesDirectory reports whether a root may run other commands in another directory: a relative path among them need
+// not be relative to the directory in which the line starts.
 func MovesDirectory(root string) bool {
 	return slices.Contains([]string{"cd", "chdir", "pushd", "popd", "env", "genv", "sudo", "su", "unshare", "nsenter", "find", "gfind", "fd", "fdfind"}, base(root))
 }
@@ -73,8 +72,7 @@ func named(entries []string, root string, names func(entry, root string) bool) b
 	return false
 }
 
-// folded is a name as file systems compare it that tell no large letters from
-// small ones.
+// folded returns a name in the form in which case-insensitive file systems compare it.
 func folded(name string) string {
 	switch runtime.GOOS {
 	case "windows":

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestShells reads lines as other shells than bash do.
+// TestShells reads lines as shells other than bash do.
 func TestShells(t *testing.T) {
 	for _, test := range []struct{ shell, line, want string }{
 		{"sh", `ls | rm x`, "ls rm"},
@@ -27,7 +27,7 @@ func TestShells(t *testing.T) {
 		{"zsh", `getln 'a[$(rm)]'`, "getln ?"},
 		{"zsh", `private 'a[$(rm)]'`, "private ?"},
 		{"zsh", `{rm}`, "{rm} ?"},
-		{"zsh", "cat <<$x[\n", "?"}, // on which the parser panics
+		{"zsh", "cat <<$x[\n", "?"}, // the parser panics on this line
 		{"bash", "zsh -c 'cat <<$x[\n'", "zsh ?"},
 		{"bash", `{rm}`, "{rm}"},
 		{"zsh", `builtin test 'a[$(rm)]' -eq 1`, "builtin test ?"},
@@ -77,7 +77,7 @@ func TestShells(t *testing.T) {
 	}
 }
 
-// TestEnv reads lines that are started with variables of their own.
+// TestEnv reads lines that are started with additional variables.
 func TestEnv(t *testing.T) {
 	if got := (Line{Text: "i=1; echo $((i))", Shell: "bash", Env: []string{"i"}}).Roots(); !got.Unknown() {
 		t.Error("a variable that the start gives may hold anything when it is first computed with")
@@ -97,7 +97,7 @@ func TestEnv(t *testing.T) {
 	}
 }
 
-// TestLocale reads lines for shells to which a backslash may be a part of a character.
+// TestLocale reads lines for shells in which a backslash may be a part of a character.
 func TestLocale(t *testing.T) {
 	const line = "echo \"\u4e01\\\"; rm #\""
 	for _, test := range []struct{ locale, line, want string }{
@@ -162,8 +162,7 @@ func TestArgv(t *testing.T) {
 	}
 }
 
-// TestBounds shows that a line beyond a bound is one that is not known, and that
-// reading it ends.
+// TestBounds checks that a line beyond a limit is unknown, and that reading it ends.
 func TestBounds(t *testing.T) {
 	for name, line := range map[string]string{
 		"long":        "ls " + strings.Repeat("x", maxLine),
@@ -252,7 +251,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// FuzzLine shows that no line makes the reader panic or run on.
+// FuzzLine checks that no line makes the reader panic or run without end.
 func FuzzLine(f *testing.F) {
 	for _, r := range allRows {
 		f.Add(r.line, byte(0))
@@ -270,7 +269,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// BenchmarkLine is what a list of commands costs a start.
+// BenchmarkLine measures the cost of a command list at a start.
 func BenchmarkLine(b *testing.B) {
 	for name, line := range map[string]string{
 		"short": "git status",

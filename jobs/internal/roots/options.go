@@ -2,18 +2,18 @@ package roots
 
 import "strings"
 
-// options says how a program reads what is before the command that it runs.
+// options describes how a program parses the words before the command that it runs.
 type options struct {
 	flags    string // letters without a value
-	values   string // letters with one, attached or in the next word
-	attached string // letters whose value, if any, is attached
-	long     string // names; with = they take a value, with ? only an attached one
+	values   string // letters with a value, attached or in the next word
+	attached string // letters with an optional, attached value
+	long     string // names; with = they have a value, with ? only an attached one
 	digits   bool   // -10 is an option
 	operands int    // words between the options and the command
 	assigns  bool   // NAME=value may come before the command
 }
 
-// A given is an option as it was given. Its name has no dashes.
+// A given is an option in a command. Its name has no dashes.
 type given struct {
 	name  string
 	value word
@@ -30,17 +30,16 @@ func (g givens) has(name string) bool {
 	return false
 }
 
-// options takes the options off some words, as a program does that stops at the
-// first word that is none. One that is not in the table may have a value or run
-// something: it is told, and taken for a flag.
+// options splits off the options from words, for a program that stops at the first word that is not an option. An
+// option that is not in the table may have a value or run something: it is noted, and treated as a flag.
 func (r *reader) options(name string, args []word, o *options) (got givens, rest []word) {
 	for len(args) > 0 {
 		w := args[0]
 		switch {
-		case w.number && !w.known: // $! and its like
+		case w.number && !w.known: // $! and similar
 			return got, args
 		case !w.known && !w.many && w.text != "" && w.text[0] != '-':
-			return got, args // it is no option, whatever its end
+			return got, args // it is not an option, whatever its end
 		case !w.known:
 			r.note("what " + name + " is given is put together while it runs")
 			if !strings.HasPrefix(w.text, "-") {
@@ -75,7 +74,7 @@ func (r *reader) longOption(name string, args []word, o *options, got *givens) [
 	return args
 }
 
-// longKind returns '=', '?' or 0.
+// longKind returns the kind of a long option: '=', '?' or 0.
 func (o *options) longKind(option string) (kind byte, known bool) {
 	for _, entry := range strings.Fields(o.long) {
 		bare := strings.TrimRight(entry, "=?")
@@ -114,8 +113,7 @@ func (r *reader) letters(name string, args []word, o *options, got *givens) []wo
 	return args
 }
 
-// nextWord takes the value of an option. Unquoted, an expansion may be several
-// words, or none.
+// nextWord returns the value of an option. An unquoted expansion may be several words, or none.
 func (r *reader) nextWord(name string, args []word) (word, []word) {
 	if len(args) == 0 {
 		return word{known: true}, nil

@@ -14,7 +14,7 @@ func (r *reader) redirect(n *syntax.Redirect) {
 		}
 		r.note(r.values.assign(name, true))
 		if r.family.ksh {
-			r.values.use(name) // It is an integer to zsh from then on, which computes whatever it is given.
+			r.values.use(name) // zsh makes it an integer from then on, and computes any value assigned to it.
 		}
 	}
 	to := wordOf(n.Word, r.lang)
@@ -39,7 +39,8 @@ func (r *reader) redirect(n *syntax.Redirect) {
 	}
 }
 
-// adjacent says why what stands directly before a redirection may be a part of it, or the redirection one of that, or "".
+// adjacent returns why the text right before a redirection may be part of it, or the redirection part of the text, or
+// "".
 func adjacent(before string, numbered bool) string {
 	word := strings.TrimRight(before, "0123456789")
 	switch {
@@ -53,13 +54,13 @@ func adjacent(before string, numbered bool) string {
 	return ""
 }
 
-// endsInName reports whether a text ends in a word that begins with a brace, as {x} does.
+// endsInName reports whether a text ends in a word that begins with a brace, such as {x}.
 func endsInName(text string) bool {
 	at := strings.LastIndexByte(text, '{')
 	return at >= 0 && !isBlank(text[at+1]) && (at == 0 || strings.IndexByte(" \t\n;&|(){}<>", text[at-1]) >= 0)
 }
 
-// documentText looks at the text of a here-document, which is left alone if its delimiter is quoted.
+// documentText examines the text of a here-document, which is not expanded if its delimiter is quoted.
 func (r *reader) documentText(n *syntax.Redirect) {
 	if r.documentTexts == nil {
 		r.documentTexts = map[*syntax.Word]bool{}
@@ -71,11 +72,11 @@ func (r *reader) documentText(n *syntax.Redirect) {
 	r.quoted(n.Hdoc)
 }
 
-// duplicated looks at the word behind >& and <&. Bash expands it twice, so that a quoted $(rm) runs, and what is in
-// a variable as well.
+// duplicated examines the word after >& and <&. Bash expands it twice, so that a quoted $(rm) runs, and the value of a
+// variable as well.
 func (r *reader) duplicated(to word) {
 	switch {
-	case strings.HasPrefix(to.text, "-") && to.text != "-": // To bash >&- closes, and the rest is a word of the command.
+	case strings.HasPrefix(to.text, "-") && to.text != "-": // In bash, >&- closes, and the rest is a word of the command.
 		r.note("what stands behind >&- or <&- is a file to some shells, and an argument to others")
 	case to.known && isPlain(strings.ReplaceAll(to.text, "/", "_")):
 	case to.number:
@@ -86,7 +87,7 @@ func (r *reader) duplicated(to word) {
 	}
 }
 
-// opens says whether a redirection may write into a file, or connect to somebody.
+// opens reports whether a redirection may write to a file, or open a network connection.
 func opens(n *syntax.Redirect, to word) bool {
 	switch n.Op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
@@ -99,8 +100,7 @@ func opens(n *syntax.Redirect, to word) bool {
 	return !to.known || to.text != "/dev/null"
 }
 
-// plainDelimiter says whether what ends a here-document is a word, quoted as a whole
-// or not at all.
+// plainDelimiter reports whether the delimiter of a here-document is a plain word, quoted as a whole or not at all.
 func plainDelimiter(word string) bool {
 	for _, quote := range []string{`\`, "'", `"`} {
 		if cut, ok := strings.CutPrefix(word, quote); ok {
@@ -113,16 +113,15 @@ func plainDelimiter(word string) bool {
 	return isPlain(word)
 }
 
-// isPlain says whether a word has nothing that could mean anything to a shell.
+// isPlain reports whether a word has no characters that could have a meaning in a shell.
 func isPlain(word string) bool {
 	return word != "" && !strings.ContainsFunc(word, func(c rune) bool {
 		return c != '_' && c != '-' && c != '.' && !(c >= '0' && c <= '9') && !(c|0x20 >= 'a' && c|0x20 <= 'z')
 	})
 }
 
-// documents looks at the here-documents of a substitution. One whose text comes only
-// after the end of the substitution is empty to some shells, which then take the
-// text for commands.
+// documents examines the here-documents of a substitution. If the text comes only after the end of the substitution,
+// the here-document is empty in some shells, and they run the text as commands.
 func (r *reader) documents(n syntax.Node, end syntax.Pos) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		d, ok := n.(*syntax.Redirect)

@@ -9,30 +9,30 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds on what is read at all. Beyond them nothing is known.
+// Limits of the text that is read. Beyond them nothing is known.
 const (
 	maxLine     = 64 << 10 // bytes of a line
-	maxNesting  = 100      // brackets within each other
-	maxDepth    = 8        // texts within texts, as of sh -c and eval
+	maxNesting  = 100      // nested brackets
+	maxDepth    = 8        // texts within texts, as with sh -c and eval
 	maxReadings = 100      // texts that are parsed for one line
 )
 
-// A Line is a command line, and who will read it.
+// A Line is a command line, and the shell that reads it.
 type Line struct {
 	Text   string
 	Shell  string   // name or path of the shell that runs it
-	Env    []string // names that the start sets besides what the server gives
-	Locale string   // in which the shell reads it; "" = one that is like UTF-8
+	Env    []string // names of the variables that the start adds to the server's
+	Locale string   // locale of the shell; "" = compatible with UTF-8
 }
 
-// Found is what a command line runs.
+// Found is the commands that a command line runs.
 type Found struct {
 	Roots []string // each once, in the order of the line
-	Why   string   // "" = all is known; else why the line may run more
-	Files bool     // it writes into files, or opens connections, by itself: > file, < /dev/tcp/host/port
+	Why   string   // "" = all roots are known; else why the line may run more
+	Files bool     // the line itself writes to files or opens connections: > file, < /dev/tcp/host/port
 }
 
-// Unknown says whether the line may run something that is no root.
+// Unknown reports whether the line may run a command that is not in Roots.
 func (f Found) Unknown() bool { return f.Why != "" }
 
 // Roots returns the roots of the line.
@@ -54,9 +54,8 @@ func (l Line) Roots() Found {
 	return f
 }
 
-// Argv returns the roots of a program that is started with arguments and without a
-// shell. The names are of the variables that the start sets, the locale is that in which
-// the program reads its arguments.
+// Argv returns the roots of a program that is started with arguments and without a shell. env contains the names of the
+// variables that the start sets; locale is that in which the program reads its arguments.
 func Argv(argv, env []string, locale string) Found {
 	t := newTotal(env)
 	r := &reader{total: t, family: posixFamily, lang: syntax.LangPOSIX}
@@ -66,13 +65,13 @@ func Argv(argv, env []string, locale string) Found {
 	}
 	r.command(words)
 	r.note(t.values.suspect())
-	if r.total.readings > 0 { // A text was read as a shell does.
+	if r.total.readings > 0 { // A text was read by a shell.
 		r.note(t.values.misread(locale, argv...))
 	}
 	return r.Found
 }
 
-// note keeps the first reason for which not all is known.
+// note keeps the first reason why not all is known.
 func (f *Found) note(why string) {
 	if f.Why == "" {
 		f.Why = why
@@ -93,11 +92,11 @@ func (f *Found) merge(other Found) {
 	f.Files = f.Files || other.Files
 }
 
-// A total is what all readings of one line share.
+// A total is the state that all readings of a line share.
 type total struct {
 	readings int
 	values   values
-	defined  map[string]bool // functions, in whatever text
+	defined  map[string]bool // functions defined in any of the texts
 }
 
 func newTotal(env []string) *total {
@@ -108,8 +107,8 @@ func newTotal(env []string) *total {
 	return t
 }
 
-// read reads a text in each dialect of a family. A line that is not the same to all
-// of them is one whose meaning depends on the version of the shell.
+// read reads a text in each dialect of a family. If the results differ, the meaning of the line depends on the version
+// of the shell.
 func (t *total) read(text string, fam *family, depth int) Found {
 	var f Found
 	if depth > maxDepth {
@@ -135,7 +134,7 @@ func sameRoots(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// unreadable says why a text is not given to the parser, or "".
+// unreadable returns why a text is not given to the parser, or "".
 func unreadable(text string) string {
 	switch {
 	case len(text) > maxLine:
@@ -143,7 +142,7 @@ func unreadable(text string) string {
 	case !utf8.ValidString(text):
 		return "the line is not UTF-8"
 	case strings.ContainsFunc(text, oddControl):
-		// The parser takes some of them for blanks, which a shell does not.
+		// The parser treats some of them as blanks, unlike shells.
 		return "the line has control characters"
 	case nesting(text) > maxNesting:
 		return "commands are nested too deep to be read"
@@ -155,9 +154,8 @@ func oddControl(c rune) bool {
 	return c < ' ' && c != '\t' && c != '\n' || c == 0x7f
 }
 
-// nesting is an upper bound of how deep the brackets of a text are, quoted ones
-// and others, so that the parser's stack has one too. What keywords nest costs it
-// less than brackets do.
+// nesting returns an upper bound for the nesting of a text's brackets, including quoted ones. It limits the parser's
+// stack. Nested keywords use less stack than brackets.
 func nesting(text string) int {
 	deepest, depth := 0, 0
 	for i := range len(text) {

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// A runner is a program of many subcommands, one of which runs what it is given. All of them but
-// ip put directories of their own in front of PATH, or lead words elsewhere, so that what the
-// words mean cannot be known; which they are is told all the same.
+// A runner is a subcommand that runs its arguments, of a program with many subcommands. All except ip put their own
+// directories in front of PATH, or map words to other programs, so that the meaning of the words is unknown; the words
+// are reported as roots nevertheless.
 type runner struct {
 	options        // of the subcommand
-	behind  string // a word that stands before the command; "" = it follows the options
+	behind  string // a word before the command; "" = the command follows the options
 }
 
-// runnerTable has the runners by name and subcommand: "uv run".
+// runnerTable maps program and subcommand to runners: "uv run".
 var runnerTable = sync.OnceValue(func() map[string]*runner {
 	rows := map[string]*runner{
 		"uv run": {options: options{flags: "msqvn", values: "pwCiP",
@@ -44,7 +44,7 @@ var runnerTable = sync.OnceValue(func() map[string]*runner {
 	return rows
 })
 
-// runnerNames are the programs among them.
+// runnerNames are the programs of the runners.
 var runnerNames = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{"ip": true}
 	for row := range runnerTable() {
@@ -54,8 +54,8 @@ var runnerNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// runs looks at a call of a runner. Options may stand before the subcommand, and each may have
-// a value: so a word behind one may be the subcommand, and may not.
+// runs examines a call of such a program. Options may come before the subcommand, and each may have a value: a word
+// after an option may therefore be the subcommand or not.
 func (r *reader) runs(name string, args []word) {
 	if name == "ip" {
 		r.runIP(args)
@@ -77,7 +77,7 @@ func (r *reader) runs(name string, args []word) {
 	}
 }
 
-// runnerCommand looks at what a subcommand is given.
+// runnerCommand examines the arguments of a subcommand.
 func (r *reader) runnerCommand(what string, run *runner, args []word) {
 	if run.behind == "" {
 		r.note(what + " runs commands of an environment of its own")
@@ -95,8 +95,8 @@ func (r *reader) runnerCommand(what string, run *runner, args []word) {
 	}
 }
 
-// runIP reads ip netns exec NAME and ip vrf exec NAME, which run a command as it is found
-// here. ip takes the beginnings of its words for them.
+// runIP examines ip netns exec NAME and ip vrf exec NAME, which run a command from the usual PATH. ip accepts
+// abbreviated words.
 func (r *reader) runIP(args []word) {
 	for len(args) > 0 && (!args[0].known || strings.HasPrefix(args[0].text, "-")) {
 		switch w := args[0]; {
@@ -126,5 +126,5 @@ func (r *reader) runIP(args []word) {
 	}
 }
 
-// begins says whether a word is another one, or how that begins.
+// begins reports whether a word is a prefix of another one, or equal to it.
 func begins(w word, whole string) bool { return w.text != "" && strings.HasPrefix(whole, w.text) }

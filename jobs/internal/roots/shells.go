@@ -7,16 +7,16 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A family is the shells that read a line alike.
+// A family is a group of shells that read a line alike.
 type family struct {
-	langs []syntax.LangVariant // all that a shell of the family may speak
+	langs []syntax.LangVariant // all dialects that a shell of the family may speak
 	ksh   bool                 // test computes: [ x -eq 1 ] evaluates x
 	zsh   bool
-	given *options // of a call of the shell
+	given *options // options of the shell
 	later bool     // the text is read while a line of the same shell runs
 }
 
-// speaking is the family for a text that the shell reads in the dialect in which it has read the line, as eval does.
+// speaking returns the family for a text that the shell reads in the same dialect as the line, as with eval.
 func (f *family) speaking(lang syntax.LangVariant) *family {
 	one := *f
 	one.langs = []syntax.LangVariant{lang}
@@ -24,17 +24,16 @@ func (f *family) speaking(lang syntax.LangVariant) *family {
 	return &one
 }
 
-// bashOptions and posixOptions are options that leave the meaning of a line alone, those of bash, and those that are
-// the same to all other shells: -b ends the options of a zsh, and dash has no long ones. -i reads the user's own files,
-// -s reads commands from stdin, and -k turns arguments into assignments: they are not among these.
+// bashOptions and posixOptions are options that do not change the meaning of a line: those of bash, and those that all
+// other shells share: -b ends the options of zsh, and dash has no long options. Not among them are -i, which reads the
+// user's start-up files, -s, which reads commands from stdin, and -k, which turns arguments into assignments.
 var (
 	bashOptions  = options{flags: "abBCcDeEfhHlmnprtuvxP", values: "o", long: "login norc noprofile restricted verbose noediting help version"}
 	posixOptions = options{flags: "aCcefhlmnpuvx", values: "o", long: "login help version"}
 )
 
-// An sh is a dash, a bash, a busybox or a ksh, depending on the system. The parser
-// for zsh is young, and Korn shells differ: their lines have to mean the same to
-// bash, which is read best.
+// sh is dash, bash, busybox or ksh, depending on the system. The parser for zsh is young, and Korn shells differ: their
+// lines must have the same meaning in bash, which is parsed best.
 var (
 	posixFamily = &family{langs: []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash}, ksh: true, given: &posixOptions}
 	bashFamily  = &family{langs: []syntax.LangVariant{syntax.LangBash}, given: &bashOptions}
@@ -59,8 +58,7 @@ func familyOf(shell string) (*family, bool) {
 	return f, f != nil
 }
 
-// base is the name of a program without its directory, and without the ending that
-// Windows leaves out.
+// base returns the name of a program without its directory, and without the extension that Windows lets users omit.
 func base(program string) string {
 	name := path.Base(strings.ReplaceAll(program, `\`, "/"))
 	for _, ending := range []string{".exe", ".EXE", ".cmd", ".bat", ".com"} {
@@ -71,7 +69,7 @@ func base(program string) string {
 	return name
 }
 
-// runsShell reads a call of a shell: its text after -c.
+// runsShell examines a call of a shell: its text after -c.
 func (r *reader) runsShell(name string, args []word) {
 	fam, known := familyOf(name)
 	if !known {
@@ -102,7 +100,7 @@ func (r *reader) runsShell(name string, args []word) {
 	}
 }
 
-// text reads a text that is a program of its own.
+// text examines a text that is a program of its own.
 func (r *reader) text(w word, fam *family, what string) {
 	if !w.known {
 		r.note("what " + what + " runs is put together while it runs")
@@ -115,7 +113,7 @@ func (r *reader) text(w word, fam *family, what string) {
 	r.merge(r.total.read(w.text, fam, r.depth+1))
 }
 
-// joined is text for commands that put their arguments together.
+// joined examines the text of commands that join their arguments.
 func (r *reader) joined(words []word, fam *family, what string) {
 	all := word{known: true}
 	for i, w := range words {

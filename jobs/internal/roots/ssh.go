@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// runSSH does not know what runs elsewhere. It runs commands here, too. Options may stand
-// before the host and behind it.
+// runSSH examines ssh. The command on the other host is unknown, and options can run commands on this one. Options may
+// come before the host and after it.
 func runSSH(r *reader, name string, got givens, rest []word) {
 	checkSSH(r, got)
 	if len(rest) == 0 {
@@ -38,7 +38,7 @@ func checkSSH(r *reader, got givens) {
 	}
 }
 
-// sshText looks at a host, a user or a jump. Some versions of ssh put these into a line for a shell as they are.
+// sshText examines a host, a user or a jump host. Some versions of ssh insert these unquoted into a line for a shell.
 func sshText(r *reader, w word) {
 	if !w.known || !isPlain(strings.NewReplacer("@", "_", ":", "_", ",", "_", "[", "_", "]", "_", "/", "_", "%", "_").Replace(w.text)) {
 		r.note("ssh may hand a host or a user to a shell that has more than plain characters")

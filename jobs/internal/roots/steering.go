@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// steering are variables that decide which program a word leads to, or what a shell
-// or the loader runs besides; then those by which well-known programs start others
-// or load code. There are more of the latter than anybody can list.
+// steering are variables that decide which program a word leads to, or what a shell or the loader additionally runs;
+// then those by which well-known programs start others or load code. A complete list of the latter is impossible.
 var steering = sync.OnceValue(func() []string {
 	return strings.Fields(`
 	PATH IFS ENV BASH_ENV SHELLOPTS BASHOPTS BASH_LOADABLES_PATH BASH_XTRACEFD BASH_ALIASES BASH_CMDS
@@ -45,9 +44,8 @@ var steeringPrefixes = []string{
 	"ANSIBLE_", "PIP_", "PYTEST_",
 }
 
-// Names that end in one of these hold, by the habit of most programs, a program to start, options for one, a
-// configuration, or a place of libraries and plugins. Some options load code (CFLAGS=-fplugin=…), and a
-// configuration names programs.
+// Names with one of these endings usually contain a program to start, options for one, a configuration, or a path of
+// libraries and plugins. Some options load code (CFLAGS=-fplugin=…), and a configuration names programs.
 var steeringEndings = sync.OnceValue(func() []string {
 	return strings.Fields(`FLAGS OPT OPTS _OPTIONS _ARGS
 	_PROG _PROGRAM _COMMAND _CMD _EXE _EXEC _BINARY _WRAPPER _LAUNCHER _RUNNER _HOOK _HOOKS _SHELL _EDITOR PAGER _BROWSER _VIEWER _ASKPASS _SSH _RSH
@@ -57,8 +55,8 @@ var steeringEndings = sync.OnceValue(func() []string {
 	LIBPATH _LIB_PATH LIBRARY_PATH _MODULE_PATH _LOAD_PATH MANPATH GOPATH _functions`)
 })
 
-// Steers says whether a variable changes which programs a line runs: for the shell
-// itself, or for programs that start others.
+// Steers reports whether a variable changes which programs a line runs: for the shell itself, or for programs that
+// start others.
 func Steers(name string) bool {
 	return slices.Contains(steering(), name) ||
 		slices.ContainsFunc(steeringPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) ||

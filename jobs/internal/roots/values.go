@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// values is what a line puts into variables that it computes with.
+// values describes the variables that a line uses in expressions, and the values that it assigns.
 type values struct {
-	numbers map[string]bool // given a number
-	others  map[string]bool // given something else, perhaps
-	used    []string        // computed with
+	numbers map[string]bool // set to a number
+	others  map[string]bool // perhaps set to something else
+	used    []string        // used in expressions
 	arrays  bool            // one of them may be an array
-	reread  []string        // declared with a value that may be text for an array
-	locale  bool            // a locale is set, perhaps one whose characters are not those of UTF-8
+	reread  []string        // declared with a value that may be the text of an array
+	locale  bool            // a locale is set, perhaps one with other characters than UTF-8
 }
 
 func newValues() values {
@@ -22,7 +22,7 @@ func newValues() values {
 
 func (v *values) given(name string) { v.others[name] = true }
 
-// suspect says which value could run a command when it is computed with, or "".
+// suspect returns which value could run a command when it is evaluated, or "".
 func (v *values) suspect() string {
 	for _, name := range v.used {
 		if v.others[name] || !v.numbers[name] || slices.Contains(told(), name) {
@@ -37,9 +37,8 @@ func (v *values) suspect() string {
 	return ""
 }
 
-// declare notes what is declared with a value that is one word, or is not known but for how it
-// begins. Where the name is an array, or is made one, bash reads the elements from such a value
-// as from the line: declare -a 'x=($(rm))'.
+// declare notes a declaration with a value that is one word, or of which only the start is known. If the name is an
+// array, or becomes one, bash parses the elements in such a value as if they were in the line: declare -a 'x=($(rm))'.
 func (v *values) declare(name, value string, known, array bool) string {
 	switch {
 	case value != "" && !strings.HasPrefix(value, "("), known && value == "":
@@ -51,11 +50,11 @@ func (v *values) declare(name, value string, known, array bool) string {
 	return ""
 }
 
-// counters are set by the shell, to numbers.
+// counters are variables that the shell sets to numbers.
 var counters = []string{"?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID"}
 
-// told are variables that the shell gives a text, whatever the line gives them: the last
-// argument, what a pattern has matched, the command itself.
+// told are variables that the shell sets to a text, regardless of assignments in the line: the last argument, the match
+// of a pattern, the command itself.
 var told = sync.OnceValue(func() []string {
 	return strings.Fields(`_ PWD OLDPWD DIRSTACK dirstack REPLY OPTARG MAPFILE FUNCNAME
 	BASH_REMATCH BASH_COMMAND BASH_EXECUTION_STRING BASH_ARGV BASH_ARGV0 BASH_SOURCE COMPREPLY COMP_LINE COMP_WORDS
@@ -65,15 +64,14 @@ var told = sync.OnceValue(func() []string {
 	KSH_VERSION KSH_MATCH EXECSHELL HISTCMD HOST HOSTNAME`)
 })
 
-// use notes that a name is computed with.
+// use notes that an expression uses a variable.
 func (v *values) use(name string) {
 	if !slices.Contains(counters, name) && !slices.Contains(v.used, name) {
 		v.used = append(v.used, name)
 	}
 }
 
-// assign notes what a name is given, and says why that changes what commands are,
-// or "".
+// assign notes an assignment. It returns why that changes which commands run, or "".
 func (v *values) assign(name string, number bool) string {
 	v.locale = v.locale || slices.Contains(localeNames, name)
 	switch {
@@ -89,7 +87,7 @@ func (v *values) assign(name string, number bool) string {
 	return ""
 }
 
-// integers are variables that some shell computes when they are given a value.
+// integers are variables for which some shell evaluates the assigned value.
 var integers = sync.OnceValue(func() []string {
 	return strings.Fields(`OPTIND HISTCMD COLUMNS LINES EPOCHSECONDS BASH_MONOSECONDS PIPESTATUS PGRP KSHUID KSHGID KSHEGID USER_ID
 	SHLVL TMOUT SAVEHIST HISTSIZE KEYTIMEOUT LISTMAX MAILCHECK EGID GID TTYIDLE TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT ZSH_SUBSHELL

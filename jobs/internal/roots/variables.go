@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// Most variables of steering can make a program run another one by their value, whatever that
-// is. Of those here it can be told by the value:
+// Most variables in steering can make a program run another one, regardless of their value. For these it depends on the
+// value:
 //
-//   - commandVariables hold a command. It is a root as if it stood in the line.
-//   - harmlessVariables are begun like others that steer (GIT_, XDG_, CARGO_ …) and lead nowhere:
-//     names, dates, colours, switches. Not among them is what names a directory or a file that
-//     is read, since a configuration, a plugin or a cache there is code: XDG_CONFIG_HOME,
-//     XDG_DATA_HOME and XDG_CACHE_HOME, GIT_DIR, GIT_CONFIG_GLOBAL, CARGO_TARGET_DIR.
-//   - LESS holds options of less, some of which run commands or write files.
+//   - commandVariables contain a command. It is a root, as if it were in the line.
+//   - harmlessVariables share a prefix with variables that steer (GIT_, XDG_, CARGO_ …), but do no harm: names, dates,
+//     colours, switches. Variables that name a directory or a file to read are not among them, since a configuration, a
+//     plugin or a cache there is code: XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_CACHE_HOME, GIT_DIR, GIT_CONFIG_GLOBAL,
+//     CARGO_TARGET_DIR.
+//   - LESS contains options of less, some of which run commands or write files.
 //
-// PATH, LD_*, GIT_SSH*, LESSOPEN and their like stay unknown with any value but none.
+// PATH, LD_*, GIT_SSH*, LESSOPEN and similar ones stay unknown with any value except the empty one.
 var commandVariables = sync.OnceValue(func() []string {
 	return strings.Fields(`PAGER MANPAGER GIT_PAGER GH_PAGER BAT_PAGER DELTA_PAGER PSQL_PAGER AWS_PAGER SYSTEMD_PAGER P4PAGER
 	EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR SUDO_EDITOR KUBE_EDITOR GH_EDITOR HGEDITOR SVN_EDITOR PSQL_EDITOR P4EDITOR
@@ -34,11 +34,11 @@ var harmlessVariables = sync.OnceValue(func() []string {
 	MALLOC_ARENA_MAX MALLOC_CHECK_ MALLOC_PERTURB_ CGO_ENABLED ZSTD_CLEVEL`)
 })
 
-// lessFlags are the letters of less that take no value, and neither run a command nor write.
+// lessFlags are the letters of less that have no value, and neither run a command nor write.
 const lessFlags = "aAcCeEfFgGiIJKLmMnNqQrRsSuUVwWX~"
 
-// Given is what a variable makes programs run that is set to a value. It is not to be asked
-// for names that do not steer.
+// Given returns the commands that programs run because a variable is set to a value. It must only be called for names
+// that steer.
 func Given(name, value string) Found {
 	r := &reader{total: newTotal(nil), family: posixFamily}
 	if !r.told(name, value) {
@@ -47,7 +47,8 @@ func Given(name, value string) Found {
 	return r.Found
 }
 
-// told looks at a variable whose value can be judged by itself. Roots that it holds are added.
+// told examines a variable whose effect depends on its value, and adds the roots in it. It reports whether all is
+// known.
 func (r *reader) told(name, value string) bool {
 	fields := strings.Fields(value)
 	switch {
@@ -67,8 +68,8 @@ func (r *reader) told(name, value string) bool {
 	return r.holds(fields)
 }
 
-// holds adds the command of a variable, where all programs read it alike: some have a shell read
-// it, others split it. They give it more words.
+// holds adds the command of a variable if all programs read it alike: some pass it to a shell, others split it. They
+// append words to it.
 func (r *reader) holds(fields []string) bool {
 	var words []word
 	for _, f := range fields {

@@ -17,24 +17,23 @@ type reader struct {
 	lang   syntax.LangVariant
 	src    string
 	depth  int
-	// functions has where the functions are complete that the text defines
-	// whatever happens, so that calls from there on run them and no program (see define).
+	// functions are the functions that the text certainly defines, with the part of the text in which calls run them
+	// and not a program (see define).
 	functions map[string]calls
-	// statement is where the statement of the text begins that is looked at, with all that is in it.
+	// statement is the offset of the current top-level statement.
 	statement uint
-	// documentTexts has the texts of here-documents, which are no words of the line.
+	// documentTexts contains the texts of here-documents, which are not words of the line.
 	documentTexts map[*syntax.Word]bool
-	// noPath is set while the command is looked at that runs without PATH (env -i).
+	// noPath is set while a command that runs without PATH (env -i) is examined.
 	noPath bool
 }
 
-// calls is the part of the text in which a call of a function runs that and no program: in statements that begin after
-// the end of its definition, and before until. A call that only stands behind the definition may run before it: the text
-// of a here-document stands behind the line, and is expanded with the statement that it belongs to.
+// calls is the part of the text in which a call of a function runs that and not a program: the statements that begin
+// after the end of its definition, and before until. A call that merely comes later in the text may run before the
+// definition: the text of a here-document follows the line, and is expanded with the statement that it belongs to.
 type calls struct{ from, until uint }
 
-// tree is what the parser makes of the text. There are lines on which it panics, and a line is
-// nothing to end a server by.
+// tree parses the text. The parser panics on some lines, which must not end the server.
 func (r *reader) tree() (file *syntax.File, err error) {
 	defer func() {
 		if recover() != nil {
@@ -64,10 +63,10 @@ func (r *reader) parse() {
 	}
 }
 
-// define notes the functions that the text defines. An error, as of an expansion, ends a line, and a bash goes on with the
-// next one: so a function that is not the first on its line is certain to be defined only until the line ends. All are
-// noted before any of the text is read: an unset in it is then known to take one away. Those of eval and trap count for
-// nothing, since an unset that has been read before them may run after them.
+// define notes the functions that the text defines. An error, for example in an expansion, ends a line, and bash
+// continues with the next one: so a function that is not the first on its line is only certainly defined until the line
+// ends. All are noted before any of the text is examined, so that an unset in it is known to remove one. Functions
+// defined in eval and trap do not count, since an unset that has been examined before them may run after them.
 func (r *reader) define(statements []*syntax.Stmt) {
 	if r.family.later {
 		return
@@ -100,23 +99,23 @@ func (r *reader) newLine(a, b *syntax.Stmt) bool {
 	return strings.Contains(strings.ReplaceAll(r.between(a.End(), b.Pos()), "\\\n", ""), "\n")
 }
 
-// definition returns the function that a statement defines in the shell itself, whatever happens; nil if it is another
-// statement, or in doubt. To a Korn shell, a name with a slash is always that of a program.
+// definition returns the function that a statement certainly defines in the shell itself; nil for any other statement,
+// and in case of doubt. In Korn shells, a name with a slash always means a program.
 func definition(s *syntax.Stmt) *syntax.FuncDecl {
 	f, ok := s.Cmd.(*syntax.FuncDecl)
 	if !ok || f.Name == nil || !isPlain(f.Name.Value) || !alone(s) || len(s.Redirs) > 0 || f.Body == nil || !alone(f.Body) {
 		return nil
 	}
 	if _, block := f.Body.Cmd.(*syntax.Block); !block {
-		return nil // function f { :; } | x is a pipeline with the definition in a process of its own
+		return nil // in function f { :; } | x, the definition runs in a separate process
 	}
 	return f
 }
 
-// alone reports whether a statement is run by the shell itself, and waited for.
+// alone reports whether the shell runs a statement itself, and waits for it.
 func alone(s *syntax.Stmt) bool { return !s.Negated && !s.Background && !s.Coprocess && !s.Disown }
 
-// source is what stands at a node.
+// source returns the text of a node.
 func (r *reader) source(n syntax.Node) string {
 	return r.between(n.Pos(), n.End())
 }
@@ -129,8 +128,7 @@ func (r *reader) between(a, b syntax.Pos) string {
 	return r.src[from:to]
 }
 
-// visit looks at one node. Those below it are visited in their turn, so that nothing
-// that a line holds is left out.
+// visit examines a node. The nodes below it are visited separately, so that no part of a line is left out.
 func (r *reader) visit(node syntax.Node) bool {
 	switch n := node.(type) {
 	case *syntax.Stmt:
@@ -222,8 +220,8 @@ func (r *reader) visitExpansion(node syntax.Node) {
 	}
 }
 
-// timed looks at each time within a substitution. Behind one, a bash finds no reserved words and no arrays: to it, the
-// substitution ends at the first ) of a case, and what follows is text.
+// timed examines each time within a substitution. After it, bash recognises neither reserved words nor arrays: for
+// bash, the substitution ends at the first ) of a case, and the rest is text.
 func (r *reader) timed(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if t, is := n.(*syntax.TimeClause); is && !startsSimple(t.Stmt) {
@@ -247,8 +245,8 @@ func startsSimple(s *syntax.Stmt) bool {
 	return false
 }
 
-// array refuses extended patterns, which are an error in the array of a bash that has not been told to have them. Behind an error
-// there, it goes on with the next line, which may be one of the array.
+// array rejects extended patterns, which are an error in an array if they are not enabled in bash. After such an error,
+// bash continues with the next line, which may belong to the array.
 func (r *reader) array(n *syntax.ArrayExpr) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if _, is := n.(*syntax.ExtGlob); is {
@@ -258,8 +256,8 @@ func (r *reader) array(n *syntax.ArrayExpr) {
 	})
 }
 
-// pattern looks at the unquoted text of a word. Parentheses after a pattern are
-// qualifiers to a zsh, some of which are code.
+// pattern examines the unquoted text of a word. In zsh, parentheses after a pattern are qualifiers, some of which are
+// code.
 func (r *reader) pattern(text string) {
 	if r.family.zsh && strings.Contains(text, "(") {
 		r.note("parentheses in a pattern can hold code")
@@ -303,8 +301,8 @@ func (r *reader) loop(node syntax.Node) {
 	}
 }
 
-// coprocess knows two forms: a compound command, with or without a name, and plain words. Of the others, shells make
-// different things: to bash, coproc rm >x runs rm, and its name is COPROC.
+// coprocess accepts two forms: a compound command, with or without a name, and plain words. Shells differ on the
+// others: in bash, coproc rm >x runs rm, and its name is COPROC.
 func (r *reader) coprocess(n *syntax.CoprocClause) {
 	r.values.arrays = true
 	body := n.Stmt
@@ -325,8 +323,8 @@ func (r *reader) coprocess(n *syntax.CoprocClause) {
 	}
 }
 
-// quoted looks at text within double quotes, and at here-documents. What quotes
-// mean within an expansion there depends on the shell and on the operator.
+// quoted examines text within double quotes, and here-documents. The meaning of quotes within an expansion there
+// depends on the shell and on the operator.
 func (r *reader) quoted(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -379,7 +377,7 @@ func (r *reader) parameter(n *syntax.ParamExp) {
 	}
 }
 
-// shortened looks at what follows an expansion without braces, which may belong to it in zsh.
+// shortened examines the text after an expansion without braces, which may belong to it in zsh.
 func (r *reader) shortened(n *syntax.ParamExp) {
 	after := r.src[min(n.End().Offset(), uint(len(r.src))):]
 	name := ""
@@ -397,13 +395,13 @@ func (r *reader) shortened(n *syntax.ParamExp) {
 	}
 }
 
-// subscripted says whether a [ follows an expansion without braces, behind what may belong to its name: to a zsh that
-// is the subscript of every parameter, as of $0[x], and letters of all alphabets are parts of names.
+// subscripted reports whether a [ follows an expansion without braces, after text that may belong to its name: in zsh,
+// that is a subscript for every parameter, such as $0[x], and names may contain letters of all alphabets.
 func subscripted(after string) bool {
 	return strings.HasPrefix(strings.TrimLeftFunc(after, func(c rune) bool { return c >= utf8.RuneSelf || isName("x"+string(c)) }), "[")
 }
 
-// isAll says whether an index is @ or *.
+// isAll reports whether an index is @ or *.
 func isAll(x syntax.ArithmExpr) bool {
 	w, ok := x.(*syntax.Word)
 	return ok && (w.Lit() == "@" || w.Lit() == "*")

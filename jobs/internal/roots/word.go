@@ -7,25 +7,25 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A word is what a command is given, as far as it can be known.
+// A word is an argument of a command, as far as it is known.
 type word struct {
-	text   string // the value; of one that is not known, what it begins with
+	text   string // the value; if it is unknown, the start of it
 	known  bool
-	many   bool   // it may be any number of words
-	quoted bool   // some of it was quoted, so that it is no reserved word
-	number bool   // it is a number whatever happens
+	many   bool   // it may expand to any number of words
+	quoted bool   // part of it was quoted, so that it is not a reserved word
+	number bool   // it is certainly a number
 	tilde  bool   // it begins with a tilde that stands for itself
-	name   string // the variable of which it is the value, and nothing else; "" = none
+	name   string // the variable that makes up the whole word; "" = none
 }
 
-// wordOf takes the quotes off a word.
+// wordOf returns a word without its quotes.
 func wordOf(w *syntax.Word, lang syntax.LangVariant) word {
 	is := build(w, lang).finish(len(w.Parts))
 	is.name = parameterOf(w)
 	return is
 }
 
-// patternOf returns a word in which all that is quoted or expanded is blanked.
+// patternOf returns a word in which all quoted and expanded parts are replaced by q.
 func patternOf(w *syntax.Word) string {
 	return build(w, 0).pattern.String()
 }
@@ -38,8 +38,8 @@ func build(w *syntax.Word, lang syntax.LangVariant) *builder {
 	return b
 }
 
-// A builder makes a word of its parts. The pattern is the word with all that was
-// quoted blanked, where what a shell expands can be seen.
+// A builder assembles a word from its parts. The pattern is the word with its quoted parts replaced by q: it shows
+// which characters a shell expands.
 type builder struct {
 	word
 	lang    syntax.LangVariant
@@ -83,7 +83,7 @@ func (b *builder) unknown() {
 	b.pattern.WriteByte('q')
 }
 
-// literal adds text outside quotes, where a backslash quotes what follows it.
+// literal adds text outside quotes, in which a backslash quotes the next character.
 func (b *builder) literal(text string) {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+1 < len(text) {
@@ -113,7 +113,7 @@ func (b *builder) doubleQuoted(q *syntax.DblQuoted) {
 	}
 }
 
-// unescape takes off the backslashes that count within double quotes.
+// unescape removes the backslashes that are special within double quotes.
 func unescape(text string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -150,14 +150,14 @@ func (b *builder) finish(parts int) word {
 	return w
 }
 
-// braces says whether a pattern may be several words by its braces.
+// braces reports whether a pattern may expand to several words by its braces.
 func braces(pattern string) bool {
 	_, after, ok := strings.Cut(pattern, "{")
 	return ok && (strings.Contains(after, ",") || strings.Contains(after, ".."))
 }
 
-// zshExpands says whether a zsh makes something else of a word: =ls is the path of
-// ls, parentheses hold qualifiers, which can be code, and <1-9> is a pattern.
+// zshExpands reports whether zsh expands a word: =ls becomes the path of ls, parentheses contain qualifiers, which can
+// be code, and <1-9> is a pattern.
 func zshExpands(pattern string) bool {
 	return len(pattern) > 1 && pattern[0] == '=' || strings.ContainsAny(pattern, "()<>^#")
 }
@@ -166,7 +166,7 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// isList says whether an expansion is several words even within double quotes.
+// isList reports whether an expansion may be several words even within double quotes.
 func isList(part syntax.WordPart) bool {
 	p, ok := part.(*syntax.ParamExp)
 	if !ok {
@@ -179,7 +179,7 @@ func isList(part syntax.WordPart) bool {
 	return ok && index.Lit() == "@"
 }
 
-// isNumber says whether an expansion can only be a number.
+// isNumber reports whether an expansion is always a number.
 func isNumber(part syntax.WordPart) bool {
 	switch p := part.(type) {
 	case *syntax.ArithmExp:
@@ -190,7 +190,7 @@ func isNumber(part syntax.WordPart) bool {
 	return false
 }
 
-// simple says whether an expansion is a name and no more.
+// simple reports whether an expansion consists only of a name.
 func simple(p *syntax.ParamExp) bool {
 	return p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil &&
 		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil

@@ -6,19 +6,18 @@ import (
 	"sync"
 )
 
-// A wrapper is a program that runs what it is given.
+// A wrapper is a program that runs its arguments as a command.
 type wrapper struct {
 	options
 	run  func(r *reader, name string, got givens, rest []word) // nil: rest is a command
-	lone string                                                // what it runs without a command, as far as it is known
+	lone string                                                // what it runs without a command, if that is known
 }
 
-// shell is what a wrapper runs that has been given no command.
+// shell means that a wrapper starts a shell if it has no command.
 const shell = "shell"
 
-// wrapperTable is THE table of programs that run others. An option that is not here
-// makes the line one that is not known. It is made at its first use, not when the
-// program starts: every keeper is a start of this program.
+// wrapperTable is the only table of programs that run others. An option that is not in it makes the line unknown. The
+// table is built at its first use, not at the start of the program, because every keeper is a start of this program.
 var wrapperTable struct {
 	sync.Once
 	rows map[string]*wrapper
@@ -77,7 +76,7 @@ func makeWrappers() {
 	}
 }
 
-// opaque programs run what they are given in ways that are not taken apart here.
+// opaque are programs that run their arguments in ways that are not examined.
 var opaque = sync.OnceValue(func() []string {
 	return strings.Fields(`
 	parallel sem rush runuser setpriv capsh sudoedit pkexec run0 gosu su-exec setuidgid chpst softlimit runcon sg newgrp
@@ -96,10 +95,10 @@ var opaque = sync.OnceValue(func() []string {
 	pgrphack envdir envuidgid multilog supervise xdg-open open start qemu-x86_64 qemu-aarch64 wine`)
 })
 
-// prefixable have a g in front of them where GNU's stand beside others.
+// prefixable are programs that GNU installs with the prefix g next to others.
 var prefixable = []string{"env", "nice", "nohup", "timeout", "stdbuf", "chroot", "xargs", "find", "time"}
 
-// wrapped looks into a program that runs another.
+// wrapped examines a program that runs another.
 func (r *reader) wrapped(name string, args []word) {
 	if plain, prefixed := strings.CutPrefix(name, "g"); prefixed && slices.Contains(prefixable, plain) {
 		name = plain
@@ -143,13 +142,13 @@ func (r *reader) wrapped(name string, args []word) {
 	}
 }
 
-// isLoader says whether a program is the dynamic loader, which runs what it is given.
+// isLoader reports whether a program is the dynamic loader, which runs its arguments.
 func isLoader(name string) bool {
 	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") ||
 		strings.HasPrefix(name, "ld-") && strings.Contains(name, ".so") || strings.HasPrefix(name, "ld64.so")
 }
 
-// isShellLike says whether a name is that of another edition of a shell: bash-static, zsh-5.9.
+// isShellLike reports whether a name is another edition of a shell: bash-static, zsh-5.9.
 func isShellLike(name string) bool {
 	if name == "static-sh" {
 		return true
@@ -159,7 +158,7 @@ func isShellLike(name string) bool {
 	return is && plain != name
 }
 
-// operands takes the words off that come before the command.
+// operands splits off the operands before the command.
 func (r *reader) operands(name string, args []word, n int) []word {
 	for ; n > 0 && len(args) > 0; n-- {
 		if !args[0].known {
@@ -170,8 +169,8 @@ func (r *reader) operands(name string, args []word, n int) []word {
 	return args
 }
 
-// settings takes assignments off that come before the command. An unquoted expansion
-// in one may bring words of its own, the command among them.
+// settings splits off the assignments before the command. An unquoted expansion in one may produce further words,
+// including the command.
 func (r *reader) settings(args []word) []word {
 	for len(args) > 0 {
 		name, value, ok := strings.Cut(args[0].text, "=")
@@ -230,10 +229,10 @@ func runSudo(r *reader, name string, got givens, rest []word) {
 	r.command(rest)
 }
 
-// isASCIISpace is what env -S splits at.
+// isASCIISpace reports whether env -S splits at a character.
 func isASCIISpace(c rune) bool { return strings.ContainsRune(" \t\n\v\f\r", c) }
 
-// runSu takes options before and after the user.
+// runSu examines su. Its options may come before and after the user.
 func runSu(r *reader, name string, got givens, rest []word) {
 	given := false
 	for len(rest) > 0 {
@@ -261,7 +260,7 @@ func runSu(r *reader, name string, got givens, rest []word) {
 	}
 }
 
-// runNamespace is for unshare and nsenter, some of whose options change what names lead to.
+// runNamespace examines unshare and nsenter, which have options that change the programs that names lead to.
 func runNamespace(r *reader, name string, got givens, rest []word) {
 	if got.has("R") || got.has("root") || name == "nsenter" && got.has("r") {
 		r.note(name + " runs commands of another root directory")
@@ -272,7 +271,7 @@ func runNamespace(r *reader, name string, got givens, rest []word) {
 	r.command(rest)
 }
 
-// runChrt is given a priority, which some versions do without.
+// runChrt examines chrt. Some versions let users omit the priority.
 func runChrt(r *reader, name string, _ givens, rest []word) {
 	if len(rest) > 0 && rest[0].known && isDigits(rest[0].text) {
 		r.command(rest[1:])
@@ -287,8 +286,7 @@ func runChroot(r *reader, name string, _ givens, rest []word) {
 	r.command(rest)
 }
 
-// runXargs looks at a command that gets more words at its end, or some in place of a
-// mark.
+// runXargs examines a command that gets more words at its end, or in place of a placeholder.
 func runXargs(r *reader, name string, got givens, rest []word) {
 	mark := ""
 	for _, o := range got {
@@ -315,7 +313,7 @@ func runXargs(r *reader, name string, got givens, rest []word) {
 	r.command(words)
 }
 
-// marked returns words of which those with a mark are not known any more.
+// marked returns the words, of which those with the placeholder are marked unknown.
 func marked(words []word, mark string) []word {
 	out := slices.Clone(words)
 	for i, w := range out {
@@ -345,8 +343,8 @@ func runFind(r *reader, name string, _ givens, args []word) {
 	}
 }
 
-// mayExec says whether the first of some words of find may be an -exec that is not known: then a
-// command and what ends it would come behind it. No command begins with a dash.
+// mayExec reports whether the first of these words of find is unknown and may be an -exec: then a command and its end
+// would follow it. Commands do not begin with a dash.
 func mayExec(args []word) bool {
 	if args[0].known || args[0].text != "" && args[0].text[0] != '-' || len(args) < 3 || strings.HasPrefix(args[1].text, "-") {
 		return false
@@ -356,7 +354,7 @@ func mayExec(args []word) bool {
 	})
 }
 
-// ends says whether a command of find -exec ends at a place.
+// ends reports whether a command of find -exec ends at an index.
 func ends(args []word, at int) bool {
 	w := args[at]
 	return w.known && (w.text == ";" || w.text == "+" && args[at-1].text == "{}")

@@ -8,15 +8,15 @@ import (
 )
 
 var (
-	// ErrNUL is told for a command with a NUL, which no shell can be given.
+	// ErrNUL is returned for a command that contains a NUL, which cannot be given to any shell.
 	ErrNUL = errors.New("a command cannot have a NUL in it")
 
-	// ErrEmpty is told for a command that has nothing to run: shells have no end of it to tell.
+	// ErrEmpty is returned for an empty command, because shells do not report the end of one.
 	ErrEmpty = errors.New("a command of nothing but white space cannot be run")
 )
 
-// Payload is what is written to the FIFO for Trigger to run. All marks that speak of it have its
-// number, which is greater than those of all payloads before.
+// Payload returns the bytes to write to the FIFO, for Trigger to run the command. All marks of the command have the
+// number seq, which must be greater than those of all earlier payloads.
 func (s Shell) Payload(seq int64, command string) ([]byte, error) {
 	if strings.IndexByte(command, 0) >= 0 {
 		return nil, ErrNUL
@@ -29,13 +29,13 @@ func (s Shell) Payload(seq int64, command string) ([]byte, error) {
 	case s.natural(command):
 		mode = "n"
 	case s == Fish && strings.Contains(command, "|") && short(command) && plain(command):
-		mode = "p" // It may have more than one status, which are told to the next.
+		mode = "p" // It may have several statuses, which are passed on to the next command.
 	}
 	return s.numbered(mode, seq, command), nil
 }
 
-// HiddenPayload is what is written to the FIFO for HiddenTrigger to run. The shell tells what has become
-// of the command before it, too, so that with empty code it is asked for that alone.
+// HiddenPayload returns the bytes to write to the FIFO, for HiddenTrigger to run the code. The shell also reports the
+// fate of the command before it, so that empty code serves to query that.
 func (s Shell) HiddenPayload(seq int64, code string) ([]byte, error) {
 	if strings.IndexByte(code, 0) >= 0 {
 		return nil, ErrNUL
@@ -43,8 +43,8 @@ func (s Shell) HiddenPayload(seq int64, code string) ([]byte, error) {
 	return s.numbered("h", seq, code), nil
 }
 
-// numbered is a payload: its mode and its number, and what is to run. The characters around that, which
-// the shell takes away, keep read from dropping blanks there; and without the last one bash has not got all.
+// numbered returns a payload: its mode, its number and the text. The shell removes the characters around the text. They
+// keep read from dropping blanks at its edges, and without the last one bash can tell that the text is incomplete.
 func (s Shell) numbered(mode string, seq int64, text string) []byte {
 	end := "\x04"
 	if s == Fish {
@@ -53,13 +53,13 @@ func (s Shell) numbered(mode string, seq int64, text string) []byte {
 	return []byte(mode + strconv.FormatInt(seq, 10) + "\x00\x04" + text + end + "\x00")
 }
 
-// maxNatural keeps lines short that an editor draws, and that others colour.
+// maxNatural limits the length of a line that an editor draws, and that plugins colour.
 const maxNatural = 1 << 10
 
-// natural says whether a line may become the edited line as it stands: whether it is
-// certainly read as a whole, and means the same there. zsh looks for itself whether it is
-// complete; bash cannot, so that only lists and pipelines of plain words pass. fish writes
-// more before the output of such a line than after an event that could be marked.
+// natural reports whether a command may become the edited line unchanged: it must certainly be read as a complete line,
+// with the same meaning. zsh itself checks whether the line is complete. bash cannot, so that only lists and pipelines
+// of plain words are allowed. fish never qualifies: it writes more before the output of such a line than after an event
+// that could be marked.
 func (s Shell) natural(command string) bool {
 	if !short(command) {
 		return false
@@ -73,13 +73,12 @@ func (s Shell) natural(command string) bool {
 	return false
 }
 
-// short says whether a command is one line of printable text that is not long.
+// short reports whether a command is a single line of printable text, and not too long.
 func short(command string) bool {
 	return len(command) <= maxNatural && !strings.ContainsFunc(command, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' })
 }
 
-// reserved are words with which something begins that may go on in the next line, or which
-// speak of the line itself.
+// reserved are words that may begin a construct of several lines, or that refer to the line itself.
 var reserved = map[string]bool{
 	"if": true, "then": true, "else": true, "elif": true, "fi": true, "for": true, "while": true,
 	"until": true, "do": true, "done": true, "case": true, "esac": true, "select": true,
@@ -88,15 +87,15 @@ var reserved = map[string]bool{
 	"history": true, "fc": true,
 }
 
-// whole says whether a line has nothing that history, comments, or a line that goes on are to
-// zsh's editor alone, nor anything of which its parser would not say that it goes on.
+// whole reports whether a line contains neither history expansion, comments nor continuations, which only zsh's editor
+// interprets, nor an incomplete construct that its parser would not report as incomplete.
 func whole(line string) bool {
 	if strings.ContainsAny(line, "!#^()`") || strings.Contains(line, "<<") {
 		return false
 	}
 	end := strings.TrimRight(line, " \t")
 	if background, is := strings.CutSuffix(end, "&"); is {
-		end = strings.TrimRight(background, " \t") // in an eval, jobs would count from %2
+		end = strings.TrimRight(background, " \t") // in an eval, the job numbers would begin with %2
 	}
 	if end == "" || strings.ContainsAny(end[len(end)-1:], "&|\\") {
 		return false
@@ -104,8 +103,8 @@ func whole(line string) bool {
 	return !slices.ContainsFunc(strings.Fields(line), func(word string) bool { return reserved[word] })
 }
 
-// plain says whether a line has nothing but words, quotes that are closed, names of variables,
-// redirections to words, and ; & | && || between commands.
+// plain reports whether a line consists only of words, closed quotes, variable names, redirections to words, and ; & |
+// && || between commands.
 func plain(line string) bool {
 	wantWord := true // after an operator, and at the beginning
 	for i := 0; i < len(line); {
@@ -132,7 +131,7 @@ func plain(line string) bool {
 	return !wantWord
 }
 
-// first returns the first byte that is no blank, or a NUL.
+// first returns the first byte that is not a blank, or a NUL.
 func first(s string) byte {
 	if s = strings.TrimLeft(s, " \t"); s == "" {
 		return 0
@@ -140,7 +139,7 @@ func first(s string) byte {
 	return s[0]
 }
 
-// operator returns how long the operator is with which s begins; 0: it is not a known one.
+// operator returns the length of the operator at the start of s; 0: there is no known one.
 func operator(s string) int {
 	for _, op := range []string{"<<", ";;", "<>", "<(", ">(", ">|", "&>", "|&", "<&"} {
 		if strings.HasPrefix(s, op) {
@@ -155,8 +154,7 @@ func operator(s string) int {
 	return 0
 }
 
-// plainWord returns how long the word is with which s begins; 0: it has something
-// that is not plain.
+// plainWord returns the length of the word at the start of s; 0: it contains something that is not plain.
 func plainWord(s string) int {
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
@@ -183,7 +181,7 @@ func name(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// isName says whether s can be the name of a variable.
+// isName reports whether s is a valid name of a variable.
 func isName(s string) bool {
 	for i := range len(s) {
 		if !name(s[i]) || i == 0 && s[i] <= '9' {
@@ -193,11 +191,10 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// SetVariable is hidden code that exports a variable with a value; "": a shell can have no
-// variable of that name.
+// SetVariable returns hidden code that exports a variable with a value; "": the name is not allowed.
 func (s Shell) SetVariable(name, value string) string {
 	switch {
-	case !isName(name), s == Bash && name == "PS0": // bash 5.2 then reads what it has freed
+	case !isName(name), s == Bash && name == "PS0": // bash 5.2 then reads freed memory
 		return ""
 	case s == Fish:
 		return "set -gx " + name + " " + fishQuote(value)
@@ -207,8 +204,7 @@ func (s Shell) SetVariable(name, value string) string {
 	return "builtin export " + name + "=" + quote(value)
 }
 
-// UnsetVariable is hidden code that removes a variable; "": a shell can have none of
-// that name.
+// UnsetVariable returns hidden code that removes a variable; "": the name is not valid.
 func (s Shell) UnsetVariable(name string) string {
 	switch {
 	case !isName(name):
@@ -219,8 +215,8 @@ func (s Shell) UnsetVariable(name string) string {
 	return "builtin unset -v " + name
 }
 
-// DumpEnvironment is hidden code that writes what the shell exports to a file or FIFO, as
-// NAME=VALUE with a NUL behind each. No program is run for it.
+// DumpEnvironment returns hidden code that writes the shell's exported variables to a file or FIFO, as NAME=VALUE, each
+// followed by a NUL. It runs no program.
 func (s Shell) DumpEnvironment(path string) string {
 	switch s {
 	case Fish:

@@ -1,10 +1,9 @@
 package shellmark
 
-// cutEcho takes the echo of a trigger line out of what came between Loaded and Began, with
-// the line end behind it, so that the text which the hook prints then stands where the line
-// stood. Line editors draw it with colours, more than once, and wrap it: sequences that move the
-// cursor or erase, spaces and line ends within and behind it go with it, those that set a colour, a
-// mode or a title stay. Where there is no such line, nothing is taken away.
+// cutEcho removes the echo of a trigger line from the output between Loaded and Began, with the line end after it, so
+// that the text which the hook prints takes its place. Line editors draw the line with colours and repeatedly, and wrap
+// it: cutEcho also removes sequences that move the cursor or erase, and spaces and line ends within and after the line.
+// It keeps sequences that set a colour, a mode or a title. Without such a line, it removes nothing.
 func cutEcho(p []byte) []byte {
 	var out []byte
 	for from, i := 0, 0; ; i++ {
@@ -16,7 +15,7 @@ func cutEcho(p []byte) []byte {
 			continue
 		}
 		start := i
-		if start > from && p[start-1] == ' ' { // with which the line begins
+		if start > from && p[start-1] == ' ' { // the space before the line
 			start--
 		}
 		out = append(append(out, p[from:start]...), kept...)
@@ -24,7 +23,7 @@ func cutEcho(p []byte) []byte {
 	}
 }
 
-// echoAt says whether p begins with one of the trigger lines.
+// echoAt reports whether p begins with one of the trigger lines. Its results are those of matchEcho.
 func echoAt(p []byte) (kept []byte, end int, ok bool) {
 	for _, line := range triggerLines {
 		if p[0] == line[0] {
@@ -36,8 +35,8 @@ func echoAt(p []byte) (kept []byte, end int, ok bool) {
 	return nil, 0, false
 }
 
-// matchEcho says whether p begins with a line, where that and what was drawn behind it
-// are over, and which sequences in it stay.
+// matchEcho reports whether p begins with the line. It returns the end of the line and of the sequences drawn after it,
+// and the sequences to keep.
 func matchEcho(p []byte, line string) (kept []byte, end int, ok bool) {
 	i, n := 0, 0
 	for i < len(p) {
@@ -60,8 +59,8 @@ func matchEcho(p []byte, line string) (kept []byte, end int, ok bool) {
 	return kept, i, n == len(line)
 }
 
-// filler returns how long that is with which p begins, where it is something that may stand
-// within a drawn line and is no part of its text, and whether it stays when that goes.
+// filler returns the length of the sequence at the start of p, if that may occur in a drawn line without being part of
+// its text, and whether to keep it when the line is removed.
 func filler(p []byte) (size int, stays bool) {
 	switch {
 	case p[0] == ' ' || p[0] == '\r' || p[0] == '\n' || p[0] == '\b':
@@ -82,7 +81,7 @@ func filler(p []byte) (size int, stays bool) {
 	return 0, false
 }
 
-// control is filler for a control sequence.
+// control is filler for a control sequence (CSI).
 func control(p []byte) (size int, stays bool) {
 	for i := 2; i < len(p); i++ {
 		switch {
@@ -95,7 +94,7 @@ func control(p []byte) (size int, stays bool) {
 	return 0, false
 }
 
-// command is filler for a command to the system, such as the title.
+// command is filler for an operating system command (OSC), such as the title.
 func command(p []byte) (size int, stays bool) {
 	for i := 2; i < len(p); i++ {
 		switch {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestArrowUp holds that the line before the prompt is the one that was typed last, and no line of ours,
+// TestArrowUp checks that the previous line of history is the one that was typed last, and no injected line, in
 // whatever way a command was run.
 func TestArrowUp(t *testing.T) {
 	const up = "\x1b[A"
@@ -29,8 +29,8 @@ func TestArrowUp(t *testing.T) {
 	}
 }
 
-// TestHistoryIsTheUsers holds that a command finds the history, and what it is kept in, as the user has
-// set it, and that none of ours gets there.
+// TestHistoryIsTheUsers checks that a command sees the history and its settings as the user has set them, and that no
+// injected line gets into it.
 func TestHistoryIsTheUsers(t *testing.T) {
 	for _, test := range []struct {
 		shell      Shell
@@ -69,8 +69,8 @@ func TestHistoryIsTheUsers(t *testing.T) {
 	}
 }
 
-// TestPreexecGetsCommand holds that users' functions that zsh calls before a command get the command's text,
-// and that those that keep a history of their own get nothing of ours into it.
+// TestPreexecGetsCommand checks that users' functions that zsh calls before a command get the command's text, and that
+// no injected line gets into histories that users' functions keep.
 func TestPreexecGetsCommand(t *testing.T) {
 	const hooks = `HISTFILE=~/h SAVEHIST=100 HISTSIZE=70
 preexec() { print -r -- "one<$1>" >>~/ran }
@@ -89,7 +89,7 @@ preexec_functions=(second)
 			var want strings.Builder
 			for _, command := range []string{"echo ours", "echo ours\necho \"more\"", " (true)", "echo ours", "false # not", "fi"} {
 				if command == "fi" && name == "trace" {
-					continue // what cannot be parsed does not say that it begins then
+					continue // a trace shows no start of a command that cannot be parsed
 				}
 				s.run(command)
 				want.WriteString("one<" + command + ">\ntwo<" + command + ">\n")

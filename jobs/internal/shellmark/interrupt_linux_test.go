@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// interrupts are what users' files do when an interrupt comes; each makes it come by itself.
+// interrupts are start-up files of users that receive an interrupt; each sends it to itself.
 var interrupts = []struct {
 	name string
 	argv []string
@@ -33,8 +33,8 @@ var interrupts = []struct {
 	{name: "never, in posix mode", text: "set -o posix; echo none >>~/seen"},
 }
 
-// TestInterruptedFiles holds that a bash whose start-up files an interrupt has ended takes commands as any other, and
-// is what it would be without the integration: what it has read, its traps, hooks and options.
+// TestInterruptedFiles checks that bash, if an interrupt has ended its start-up files, takes commands as usual, and has
+// the same state as without the integration: the files that it has read, its traps, hooks and options.
 func TestInterruptedFiles(t *testing.T) {
 	show := []string{"echo $- $SHELLOPTS $BASHOPTS >>~/seen", "trap >>~/seen", "echo ${rest-given up} $IFS >>~/seen", "echo error >&2"}
 	for _, c := range interrupts {
@@ -71,7 +71,7 @@ func TestInterruptedFiles(t *testing.T) {
 	}
 }
 
-// goesOn holds that a shell takes commands, also after an interrupt at its prompt.
+// goesOn checks that a shell takes commands, also after an interrupt at its prompt.
 func goesOn(t *testing.T, s *session, interrupt bool) {
 	t.Helper()
 	if got := s.run("echo one\necho two"); got.out != "one\ntwo\n" || got.exit != 0 {
@@ -86,8 +86,8 @@ func goesOn(t *testing.T, s *session, interrupt bool) {
 	}
 }
 
-// TestInterruptedOwnFile holds the same where the interrupt comes before the user's files are read: they are
-// not, then, as where bash has only begun to.
+// TestInterruptedOwnFile checks the same if the interrupt comes before the user's files are read: these are not read
+// then, as in a bash that has only just begun to read them.
 func TestInterruptedOwnFile(t *testing.T) {
 	const behind = "__shelld_tell() {"
 	s := start(t, Bash, setup{files: rc(Bash, "echo read >>~/seen"), edit: func(text []byte) []byte {

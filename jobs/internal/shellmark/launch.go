@@ -18,11 +18,11 @@ var (
 // The keys that are typed: sequences that no terminal sends. The snippets bind them.
 const (
 	keyTrigger = "\x1b[5379;1~"
-	keyAccept  = "\x1b[5379;2~" // bash: what runs a function cannot accept the line as well
+	keyAccept  = "\x1b[5379;2~" // bash: a key that runs a function cannot also accept the line
 	keyHidden  = "\x1b[5379;3~"
 )
 
-// triggerLines are what becomes the edited line where the command itself cannot.
+// triggerLines are the edited lines used when the command itself cannot be the edited line.
 var triggerLines = []string{
 	`for __shelld_i in 1; do \builtin eval "$__shelld_c"; done`,
 	`set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"`,
@@ -31,25 +31,25 @@ var triggerLines = []string{
 	`\builtin \eval "$__shelld_c"`,
 }
 
-// FileNames are all that Files of a Launch can have.
+// FileNames are all names that can occur in Files of a Launch.
 var FileNames = []string{"bashrc", ".zshenv", "init.fish"}
 
-// A Launch says how to start a shell with the integration.
+// A Launch describes how to start a shell with the integration.
 type Launch struct {
-	Argv  []string          // in place of the given one
-	Env   map[string]string // to be set beside what the job has; the shell's children do not get it
-	Files map[string][]byte // by their names in the directory: to be written before, with mode 0600
+	Argv  []string          // replaces the given arguments
+	Env   map[string]string // added to the job's environment; the shell's children do not inherit it
+	Files map[string][]byte // by file name in the directory: to be written first, with mode 0600
 }
 
-// A Place is what the caller has made for one shell, which nobody else is to open.
+// A Place is the set of files and secrets that the caller has made for one shell. No other process may open them.
 type Place struct {
-	Dir      string // a directory for Files, with mode 0700; it may be removed once the first Ready has come
-	Commands string // the path of a FIFO or a pipe
-	Scratch  string // the path of a file or of memory, for what a shell keeps for a moment
-	Nonce    string // 32 hexadecimal digits that nobody can guess
+	Dir      string // directory for Files, with mode 0700; it may be removed after the first Ready
+	Commands string // path of a FIFO or pipe
+	Scratch  string // path of a file on disk or in memory, for short-lived data of the shell
+	Nonce    string // 32 hexadecimal digits that cannot be guessed
 }
 
-// NewLaunch returns what starts the shell that [For] has found, with an environment.
+// NewLaunch returns how to start the shell that [For] has found, in an environment.
 func NewLaunch(s Shell, argv, env []string, at Place) Launch {
 	o, _ := s.options(argv)
 	switch s {
@@ -62,9 +62,9 @@ func NewLaunch(s Shell, argv, env []string, at Place) Launch {
 	}
 }
 
-// bash reads our file in place of the user's, which ours reads in its turn. A login shell
-// reads none, and one with --norc would read the system's with it. Those are made to read the
-// file that ENV names, as bash does in the mode of POSIX, which is the first thing to be undone.
+// bashLaunch makes bash read our file in place of the user's, which our file then reads. A login shell does not read
+// such a file, and with --norc bash would not read it, nor the system's. These two instead read the file that ENV
+// names, as bash does in POSIX mode, which our file switches off first.
 func bashLaunch(o options, argv, env []string, at Place) Launch {
 	mode, user := "rc", "rc"
 	switch {
@@ -93,7 +93,7 @@ func bashLaunch(o options, argv, env []string, at Place) Launch {
 	return launch
 }
 
-// restore is code that sets a variable back to what an environment says.
+// restore returns code that sets a variable back to its value in an environment.
 func restore(env []string, name string) string {
 	code := "builtin unset " + name
 	for _, v := range env {
@@ -104,8 +104,8 @@ func restore(env []string, name string) string {
 	return code
 }
 
-// zsh reads .zshenv of ZDOTDIR first of the user's files. Ours sets ZDOTDIR back, so that
-// all others are read as ever.
+// zshLaunch sets ZDOTDIR, whose .zshenv zsh reads before the user's other files. Our file sets ZDOTDIR back, so that
+// all others are read as usual.
 func zshLaunch(o options, argv, env []string, at Place) Launch {
 	user := "rc"
 	if o.noRC {
@@ -119,7 +119,7 @@ func zshLaunch(o options, argv, env []string, at Place) Launch {
 	}
 }
 
-// fish reads ours after the user's files, and after what other -C say.
+// fishLaunch makes fish read our file after the user's files, and after the code of other -C options.
 func fishLaunch(o options, argv []string, at Place) Launch {
 	name := filepath.Join(at.Dir, "init.fish")
 	args := append([]string{argv[0]}, o.rest...)
@@ -129,7 +129,7 @@ func fishLaunch(o options, argv []string, at Place) Launch {
 	}
 }
 
-// fill puts values into a snippet, in the places of @NAME@.
+// fill replaces @NAME@ by values in a snippet.
 func fill(snippet string, pairs ...string) []byte {
 	for i := 0; i < len(pairs); i += 2 {
 		pairs[i] = "@" + pairs[i] + "@"
@@ -137,7 +137,7 @@ func fill(snippet string, pairs ...string) []byte {
 	return []byte(strings.NewReplacer(pairs...).Replace(snippet))
 }
 
-// Trigger is what is typed to have the shell run what is in the FIFO.
+// Trigger returns the keys to type so that the shell runs the command from the FIFO.
 func (s Shell) Trigger() []byte {
 	if s == Bash {
 		return []byte(keyTrigger + keyAccept)
@@ -145,16 +145,16 @@ func (s Shell) Trigger() []byte {
 	return []byte(keyTrigger)
 }
 
-// HiddenTrigger is what is typed to have the shell run the code in the FIFO at once, without a
-// new prompt. $? stays as it is, and what the code writes is dropped.
+// HiddenTrigger returns the keys to type so that the shell runs the code from the FIFO at once, without a new prompt.
+// $? does not change, and the output of the code is discarded.
 func (s Shell) HiddenTrigger() []byte { return []byte(keyHidden) }
 
-// Drop is what is typed after More to have the shell drop the line that is not whole; Ready
-// follows. bash may not see an interrupt before the next key where it comes as a prompt is
-// being drawn, as it is without us: so there is one.
+// Drop returns the keys to type after More so that the shell discards the incomplete line; Ready follows. They include
+// a key after the interrupt, because bash, even without the integration, may only handle an interrupt at the next key
+// if it came while the prompt was being drawn.
 func (s Shell) Drop() []byte { return []byte("\x03\r") }
 
-// quote quotes for bash and zsh.
+// quote quotes s for bash and zsh.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func fishQuote(s string) string {

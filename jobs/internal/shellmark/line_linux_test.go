@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A command that becomes the line itself begins with a blank: where an interrupt comes while readline
-// takes the line over, that drops the first character, and runs what is left.
+// A command that becomes the edited line begins with a blank: if an interrupt comes while readline takes over the line,
+// it drops the first character, and runs the rest.
 func TestLineBeginsWithBlank(t *testing.T) {
 	for _, control := range []string{"", "HISTCONTROL=ignoreboth; "} {
 		s := start(t, Bash, setup{files: rc(Bash, control+"PS1='mine>'")})

@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchdog is how long anything may take that takes milliseconds.
+// watchdog is the time limit for operations that normally take milliseconds.
 const watchdog = time.Minute
 
-// TestMain proves that the tests left no goroutine, no descriptor and no child.
+// TestMain checks that the tests leave no goroutine, no descriptor and no child behind.
 func TestMain(m *testing.M) {
 	before := descriptors()
 	code := m.Run()
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// descriptors are what this process has open, without those of Go's poller.
+// descriptors returns the open files of this process, without those of Go's poller.
 func descriptors() (links []string) {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
@@ -69,19 +69,19 @@ type session struct {
 	nonce string
 
 	chunk []byte
-	out   []byte // all that came
-	marks []Mark // with places in out
-	next  int    // the first mark that was not awaited
+	out   []byte // all output
+	marks []Mark // with positions in out
+	next  int    // the first mark that await has not returned
 	seq   int64  // of the last payload
 }
 
-// A setup is what a shell finds when it starts.
+// A setup is the environment of a shell at its start.
 type setup struct {
 	argv  []string          // default: the shell
 	files map[string]string // in the home directory
 	env   []string
 	plain bool                     // without the integration
-	edit  func(text []byte) []byte // what is done to our own file
+	edit  func(text []byte) []byte // changes the shelld start-up file
 }
 
 // start starts a shell, and waits for its first prompt.
@@ -97,7 +97,7 @@ func start(t testing.TB, shell Shell, with setup) *session {
 	s := &session{t: t, shell: shell, home: t.TempDir(), dir: t.TempDir(), nonce: random(), chunk: make([]byte, 32<<10)}
 	s.home, _ = filepath.EvalSymlinks(s.home)
 	s.write(s.home, with.files)
-	// Without this directory fish reads all manual pages of the machine in the background, in each new home.
+	// Without this directory fish parses all manual pages of the machine in the background, in each new home.
 	s.must(os.MkdirAll(filepath.Join(s.home, ".local/share/fish/generated_completions"), 0o700))
 	if with.argv == nil {
 		with.argv = []string{string(shell)}
@@ -156,7 +156,7 @@ func (s *session) onTerminal(file string, argv, env []string) {
 	fd, err := unix.FcntlInt(terminal.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	s.must(err)
 	terminal.Close()
-	s.must(unix.SetNonblock(fd, true)) // so that reading has a deadline
+	s.must(unix.SetNonblock(fd, true)) // so that reads have a deadline
 	s.pty = os.NewFile(uintptr(fd), "terminal")
 	s.t.Cleanup(s.close)
 }
@@ -168,7 +168,7 @@ func (s *session) must(err error) {
 	}
 }
 
-// close ends the shell, as a terminal that goes away does, or KILL.
+// close ends the shell, by the signals of a closed terminal or by SIGKILL.
 func (s *session) close() {
 	s.pty.Close()
 	s.fifo.Close()
@@ -180,13 +180,13 @@ func (s *session) close() {
 	s.cmd.Wait()
 }
 
-// read takes what comes next; false: the terminal has come to its end.
+// read reads the next output; false: the end of the terminal.
 func (s *session) read() bool {
 	s.t.Helper()
 	s.must(s.pty.SetReadDeadline(time.Now().Add(watchdog)))
 	n, err := s.pty.Read(s.chunk)
 	if errors.Is(err, syscall.EIO) {
-		n, err = s.pty.Read(s.chunk) // Output may have come before the end that was seen: see proc.Source.
+		n, err = s.pty.Read(s.chunk) // There may be output from before the end was detected: see proc.Source.
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.t.Fatalf("nothing comes any more, after %q\nmarks %+v", tail(s.out), s.marks[s.next:])
@@ -203,7 +203,7 @@ func (s *session) read() bool {
 	return true
 }
 
-// stat is what the kernel knows of the shell; the last number is how it has ended, as wait(2) tells it.
+// stat returns the kernel's state of the shell; the last number is its exit status as in wait(2).
 func (s *session) stat() string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *session) await(kind Kind) Mark {
 	}
 }
 
-// awaitText waits until something stands in the output behind a place.
+// awaitText waits until a text occurs in the output after a position.
 func (s *session) awaitText(from int, text string) {
 	s.t.Helper()
 	for !bytes.Contains(s.out[from:], []byte(text)) {
@@ -240,20 +240,20 @@ func (s *session) awaitText(from int, text string) {
 	}
 }
 
-// A result is what a command did.
+// A result is the outcome of a command.
 type result struct {
 	out  string
 	exit int
 	cwd  string
 }
 
-// number is that of the next payload.
+// number returns the number for the next payload.
 func (s *session) number() int64 {
 	s.seq++
 	return s.seq
 }
 
-// begin has the shell run a command, and returns where its output begins.
+// begin makes the shell run a command, and returns the mark at the start of its output.
 func (s *session) begin(command string) Mark {
 	s.t.Helper()
 	payload, err := s.shell.Payload(s.number(), command)
@@ -261,11 +261,11 @@ func (s *session) begin(command string) Mark {
 	return s.give(payload, command)
 }
 
-// give has the shell run a payload, as begin does.
+// give makes the shell run a payload, as begin does.
 func (s *session) give(payload []byte, command string) Mark {
 	s.t.Helper()
 	written := make(chan error, 1)
-	go func() { // more than a pipe takes is read as it comes
+	go func() { // text beyond the size of a pipe is read as it is written
 		_, err := s.fifo.Write(payload)
 		written <- err
 	}()
@@ -285,7 +285,7 @@ func (s *session) typed(keys string) {
 	s.must(err)
 }
 
-// end awaits the end of what began.
+// end waits for the end of the command that began.
 func (s *session) end(began Mark) result {
 	s.t.Helper()
 	ended := s.await(Ended)
@@ -302,7 +302,7 @@ func (s *session) run(command string) result {
 	return s.end(s.begin(command))
 }
 
-// hidden has the shell run code that nobody sees, and returns its status.
+// hidden makes the shell run hidden code, and returns its status.
 func (s *session) hidden(code string) int {
 	s.t.Helper()
 	payload, err := s.shell.HiddenPayload(s.number(), code)
@@ -313,7 +313,7 @@ func (s *session) hidden(code string) int {
 	return s.await(Ran).Exit
 }
 
-// environment is what the shell exports, as it tells itself.
+// environment returns the shell's exported variables, as the shell reports them.
 func (s *session) environment() []string {
 	s.t.Helper()
 	path := filepath.Join(s.dir, "environment")
@@ -327,7 +327,7 @@ func (s *session) environment() []string {
 	return vars
 }
 
-// leave ends the shell by a command, and awaits its end.
+// leave ends the shell by a command, and waits for its end.
 func (s *session) leave(command string) {
 	s.t.Helper()
 	s.begin(command)
@@ -335,7 +335,7 @@ func (s *session) leave(command string) {
 	}
 }
 
-// withDescriptor calls f with a file's descriptor, which stays as it is.
+// withDescriptor calls do with a file's descriptor, and leaves the file's mode unchanged.
 func withDescriptor(f *os.File, do func(fd int) error) (err error) {
 	c, err := f.SyscallConn()
 	if err != nil {

@@ -5,17 +5,17 @@ import (
 	"strconv"
 )
 
-// A Kind says what a mark tells.
+// A Kind is the kind of event that a mark reports.
 type Kind byte
 
 const (
 	Ready   Kind = iota + 1 // the shell reads a line now, and keys may be typed
-	Loaded                  // what was in the FIFO has been read, and is about to run
+	Loaded                  // the FIFO has been read, and its contents are about to run
 	Began                   // a command line is about to run: its output begins here
-	Ended                   // it has ended: its output ends here
+	Ended                   // the command line has ended: its output ends here
 	Ran                     // hidden code has run; Exit is its status
-	Dropped                 // what was loaded has not run, and never will: it was interrupted before
-	More                    // bash, zsh: the shell reads the rest of a line that is not whole: type Drop() first
+	Dropped                 // the loaded command has not run and never will: it was interrupted before
+	More                    // bash, zsh: the shell reads the rest of an incomplete line: type Drop() first
 )
 
 func (k Kind) String() string {
@@ -38,50 +38,50 @@ func (k Kind) String() string {
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// A Mark is one fact that the shell told, at a place in its output.
+// A Mark is an event that the shell reported, with its position in the output.
 type Mark struct {
 	Kind Kind
-	At   int // how many bytes of the returned output stand before it
+	At   int // number of bytes of the returned output before it
 
-	// Seq is the number that a payload had: of Loaded, Began, Ended, Dropped and Ran. Of Began and
-	// Ended 0 is for what was typed.
+	// Seq is the number of the payload: for Loaded, Began, Ended, Dropped and Ran. For Began and Ended, 0 means a typed
+	// command.
 	Seq int64
 
-	// Of Ended, and Exit of Ran:
+	// For Ended, and Exit also for Ran:
 	Exit int
-	Cwd  string // $PWD; "" where the shell has none
+	Cwd  string // $PWD; "" if the shell has none
 
-	// The command line as it was typed, where the shell knows it: zsh and fish tell it with
-	// Began, bash with Ended. "" for what came through the FIFO, which the caller knows.
+	// Text is the command line as it was typed, if the shell knows it: zsh and fish report it with Began, bash with
+	// Ended. It is "" for a command from the FIFO, which the caller knows.
 	Text string
 
-	Deaf bool // of Ready: the line editor is off, so that Trigger and HiddenTrigger do nothing
+	Deaf bool // for Ready: the line editor is off, so that Trigger and HiddenTrigger have no effect
 }
 
-// The beginning and the end of a mark. A payload has neither control characters nor
-// semicolons but those between its fields: they stand there as %XX.
+// The start and the end of a mark. A payload contains no control characters, and no semicolons except between its
+// fields: others are encoded as %XX.
 const (
 	opening = "\x1b]633;shelld;"
 	closing = '\a'
 )
 
-// A payload is what stands between the nonce and the end of a mark:
+// parse decodes a payload, which is the text between the nonce and the end of a mark:
 //
-//	R;DEAF                ready; DEAF is off where no line editor reads keys
-//	L;SEQ;LINE;AGAIN      loaded; LINE is 1 where a trigger line follows that is to be taken away,
-//	                      AGAIN where the editor has erased the prompt's line and draws it again
-//	B;SEQ;TEXT            began; SEQ is 0 where it was typed
+//	R;DEAF                ready; DEAF is off if no line editor reads keys
+//	L;SEQ;LINE;AGAIN      loaded; LINE is 1 if a trigger line follows that must be removed,
+//	                      AGAIN if the editor has erased the prompt's line and draws it again
+//	B;SEQ;TEXT            began; SEQ is 0 if it was typed
 //	E;SEQ;EXIT;CWD;TEXT   ended
 //	D;SEQ                 loaded, and did not run: an interrupt has dropped the line
-//	e;EXIT;CWD            what runs has ended; the directory is as it is, up to the end
+//	e;EXIT;CWD            the running command has ended; the directory is unescaped, up to the end
 //	H;SEQ;EXIT;AGAIN      hidden code has run
-//	M                     more of a line is read
+//	M                     the rest of an incomplete line is read
 //
-// An interrupt key throws away what the terminal has not given to its reader yet, marks among it. So
-// each prompt, and each key that has hidden code run, tells once more what has become of the command
-// before (E or D), or that it still runs (B).
+// An interrupt key discards the output that the terminal has not delivered to its reader yet, including marks.
+// Therefore each prompt, and each key that runs hidden code, reports again what happened to the last command (E or D),
+// or that it still runs (B).
 //
-// parse tells what one says; ok is false for one that the hooks never write.
+// ok is false for a payload that the hooks never write.
 func parse(payload []byte) (m Mark, to redraw, ok bool) {
 	fields := bytes.Split(payload, []byte{';'})
 	field := func(i int) string {
@@ -115,7 +115,7 @@ func parse(payload []byte) (m Mark, to redraw, ok bool) {
 	return m, to, m.numbers(field, payload[0] != 'e')
 }
 
-// numbers reads those of a payload: first that of the command, where it has one, and then the status.
+// numbers parses the numbers of a payload: first that of the command, if there is one, then the status.
 func (m *Mark) numbers(field func(int) string, numbered bool) (ok bool) {
 	if m.Kind == Ready || m.Kind == More {
 		return true
@@ -131,10 +131,10 @@ func (m *Mark) numbers(field func(int) string, numbered bool) (ok bool) {
 	return err == nil && m.Seq >= 0
 }
 
-// redraw is what the editor draws behind a mark, and nobody is to see.
+// redraw is output of the editor after a mark that must be removed.
 type redraw struct{ line, prompt bool }
 
-// unescape turns %XX back into the bytes that it stands for. What is no such escape stays.
+// unescape decodes %XX into the byte that it stands for. Anything else stays unchanged.
 func unescape(p []byte) string {
 	if bytes.IndexByte(p, '%') < 0 {
 		return string(p)

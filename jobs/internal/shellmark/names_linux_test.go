@@ -10,12 +10,11 @@ import (
 	"testing"
 )
 
-// theirs are names that users' variables have. Code of ours has used each as one of its own.
+// theirs are possible names of users' variables. Our code has used each of them for a variable of its own.
 var theirs = []string{"REPLY", "seen", "s", "c", "n", "u", "x", "e", "i", "h", "v", "t", "w", "text", "cwd", "line", "was", "has",
 	"other", "others", "attributes", "keymap", "ask", "about", "mode", "j"}
 
-// TestNamesAsked holds that a variable of the user's may have any name that a hook of ours might
-// give to one of its own.
+// TestNamesAsked checks that users' variables may have any name that one of our hooks could use for its own variable.
 func TestNamesAsked(t *testing.T) {
 	own := map[Shell][]string{
 		Bash: {"IFS", "LC_ALL", "MAPFILE", "BASH_REMATCH_X"},
@@ -36,7 +35,7 @@ func TestNamesAsked(t *testing.T) {
 				if !slices.Contains(s.environment(), name+"=outer") {
 					t.Errorf("%s is not told when it was set", name)
 				}
-				if got := s.run(fmt.Sprintf(has, name)); got.out != "[outer]\n" && name != "IFS" { // which sh takes from nobody
+				if got := s.run(fmt.Sprintf(has, name)); got.out != "[outer]\n" && name != "IFS" { // sh does not import it
 					t.Errorf("%s in the shell is %q", name, got.out)
 				}
 				s.run(fmt.Sprintf(export, name))
@@ -57,7 +56,7 @@ func TestNamesAsked(t *testing.T) {
 	}
 }
 
-// TestReadOnlyNames holds that commands are exact whatever variables a user has made read-only.
+// TestReadOnlyNames checks that results are exact even if a user has made variables read-only.
 func TestReadOnlyNames(t *testing.T) {
 	own := map[Shell][]string{
 		Bash: {"IFS", "LC_ALL", "HISTTIMEFORMAT", "HISTIGNORE", "PROMPT_COMMAND", "PS0", "PS1", "MAPFILE", "OPTIND"},
@@ -78,7 +77,7 @@ func TestReadOnlyNames(t *testing.T) {
 	}
 }
 
-// TestReadOnlyValues is that for names whose values count.
+// TestReadOnlyValues checks the same for variables whose values matter.
 func TestReadOnlyValues(t *testing.T) {
 	for _, line := range []string{"IFS=''", "IFS=$'xe;.\\x04 \\n'", "IFS=0123456789", "LC_ALL=C", "LC_ALL=C.UTF-8", "HISTTIMEFORMAT='%F %T '"} {
 		for _, shell := range []Shell{Bash, Zsh} {
@@ -96,7 +95,7 @@ func TestReadOnlyValues(t *testing.T) {
 	}
 }
 
-// exact runs commands that our hooks have to look at closely.
+// exact runs commands that need careful handling by our hooks.
 func (s *session) exact(with, odd string) {
 	s.t.Helper()
 	for _, step := range []step{
@@ -121,7 +120,7 @@ func (s *session) exact(with, odd string) {
 	}
 }
 
-// TestSnippetNames holds that snippets give no variable a name that may be a user's.
+// TestSnippetNames checks that snippets use no variable name that may be a user's.
 func TestSnippetNames(t *testing.T) {
 	assigned := regexp.MustCompile(`(?m)^\s*(?:builtin )?(?:local|set -l|for|typeset)((?: +[-+][a-zA-Z]+)*) +(.*)$`)
 	name := regexp.MustCompile(`^(?:-|__shelld_\w+|LC_ALL|PROMPT_EOL_MARK)(?:[=\s]|$)`)
@@ -134,7 +133,7 @@ func TestSnippetNames(t *testing.T) {
 	}
 }
 
-// TestFishIFS holds that fish's way to split makes no difference.
+// TestFishIFS checks that fish's field separators make no difference.
 func TestFishIFS(t *testing.T) {
 	for _, set := range []string{"set -e IFS", "set -g IFS ''", "set -g IFS e", "set -gx IFS \\x04.\\ "} {
 		s := start(t, Fish, setup{})

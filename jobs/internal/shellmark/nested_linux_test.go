@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestNested runs shells and readers of lines within a command: they are a part of it.
+// TestNested runs shells and programs that read lines within a command: they are part of it.
 func TestNested(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh, Fish} {
 		t.Run(string(shell), func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestSeen holds what a person sees: the prompt, the command, and what it writes.
+// TestSeen checks the visible output: the prompt, the command, and its output.
 func TestSeen(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh, Fish} {
 		t.Run(string(shell), func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// BenchmarkCommand tells how long a command of nothing takes, from the key that runs it until the
-// next prompt: typed into a plain shell, typed into one with the hooks, and given to that.
+// BenchmarkCommand measures an empty command, from the key that runs it until the next prompt: typed into a plain
+// shell, typed into a shell with the hooks, and injected into that.
 func BenchmarkCommand(b *testing.B) {
 	files := map[string]string{".bashrc": "PS1='> '\n", ".zshrc": "PS1='> '\n", ".config/fish/config.fish": "function fish_prompt; echo -n '> '; end\nfunction fish_greeting; end\n"}
 	for _, shell := range []Shell{Bash, Zsh, Fish} {

@@ -6,59 +6,56 @@ import (
 )
 
 const (
-	// maxPayload is far more than a hook writes: it cuts what it tells.
+	// maxPayload is far more than a hook writes, because hooks cut long texts.
 	maxPayload = 256 << 10
 
-	// maxRegion is how much is held back between Loaded and Began.
+	// maxRegion is the maximum output held back between Loaded and Began.
 	maxRegion = 4 << 10
 )
 
-// A Reader takes the marks of one shell out of what its terminal gives. Only those with its
-// nonce are marks; all else goes through untouched. It belongs to one goroutine.
+// A Reader removes the marks of one shell from the output of its terminal. Only marks with the right nonce are removed;
+// all other bytes pass unchanged. It must be used by one goroutine only.
 //
-// What it returns depends on the bytes alone, and not on how they were cut, unless Flush
-// is called between them.
+// The result depends only on the bytes, not on how they were divided into calls, unless Flush is called between them.
 type Reader struct {
-	prefix []byte // with which each of our marks begins
+	prefix []byte // start of each of our marks
 
-	// What may be a mark, as far as it has come. The first passed bytes of it were given
-	// out at a pause, and are not forgotten: it may still turn out to be one.
+	// The bytes so far of a possible mark. The first passed bytes of it were returned by Flush at a pause, but are
+	// kept, since it may still turn out to be a mark.
 	held   []byte
 	passed int
 
-	// From a Loaded that a trigger line follows until Began, output is kept here.
+	// Output is held in region from a Loaded that a trigger line follows until Began.
 	loading bool
 	region  []byte
 	loaded  bool // between Loaded and Began
 
-	// What stands directly behind the prompt is kept in region while it may be the erasing of
-	// the line for a key of ours; from the mark of such a key on, all until the prompt stands again.
+	// Output right after the prompt is held in region while it may be the line being erased for one of our keys. From
+	// the mark of such a key on, everything is held until the prompt is drawn again.
 	behind, again bool
 
 	running bool  // between Began and Ended
-	seq     int64 // of what runs
-	over    int64 // of the last that has ended or was dropped: what is told of it once more is no news
+	seq     int64 // of the running command
+	over    int64 // of the last command that has ended or was dropped: repeated marks of it are ignored
 
-	// An Ended whose directory is not exact, which the next mark tells; output behind it is kept
-	// in region.
+	// An Ended whose directory is not exact; the next mark contains the exact one. Output after it is held in region.
 	ending *Mark
 
 	out   []byte
 	marks []Mark
 }
 
-// NewReader returns a Reader of the marks that have a nonce.
+// NewReader returns a Reader for the marks with a nonce.
 func NewReader(nonce string) *Reader {
 	return &Reader{prefix: []byte(opening + nonce + ";")}
 }
 
-// Read takes the next bytes, and returns those that may be passed on, with the marks that
-// stood among them. What it returns may be p or a buffer of its own, and is valid until the
-// next call.
+// Read takes the next bytes, and returns those to pass on, with the marks found among them. The result may be p or an
+// internal buffer, and is valid until the next call.
 func (r *Reader) Read(p []byte) (out []byte, marks []Mark) {
 	if len(r.held) == 0 && !r.keeping() && !r.behind {
 		if r.find(p) < 0 && r.half(p) == len(p) {
-			return p, nil // nearly all that ever comes
+			return p, nil // the usual case
 		}
 	}
 	r.out, r.marks = r.out[:0], r.marks[:0]
@@ -72,7 +69,7 @@ func (r *Reader) Read(p []byte) (out []byte, marks []Mark) {
 	return r.out, r.marks
 }
 
-// split passes on what is decided, and returns what is not: a mark that has begun.
+// split passes on decided bytes, and returns the undecided ones: the start of a mark.
 func (r *Reader) split(p []byte) (rest []byte) {
 	passed := r.passed // of the bytes from here on
 	for {
@@ -88,7 +85,7 @@ func (r *Reader) split(p []byte) (rest []byte) {
 		case end < 0 && len(payload) <= maxPayload:
 			r.plain(p[min(at, passed):at])
 			return p[at:]
-		case end < 0 || end > maxPayload: // no mark: not even its beginning
+		case end < 0 || end > maxPayload: // no mark: not even the start of one
 			at++
 			r.plain(p[min(at, passed):at])
 			p = p[at:]
@@ -102,8 +99,8 @@ func (r *Reader) split(p []byte) (rest []byte) {
 	}
 }
 
-// find returns where the first of our marks begins in p; -1: there is none. It looks for the
-// second byte of one, since what is coloured is full of the first.
+// find returns the position of the first of our marks in p; -1: there is none. It searches for the second byte of a
+// mark, since the first one occurs very often in coloured output.
 func (r *Reader) find(p []byte) int {
 	for from := 1; from < len(p); from++ {
 		i := bytes.Index(p[from:], r.prefix[1:])
@@ -117,7 +114,7 @@ func (r *Reader) find(p []byte) int {
 	return -1
 }
 
-// half returns where the beginning of a mark stands at the end of p; len(p): there is none.
+// half returns the position of an incomplete start of a mark at the end of p; len(p): there is none.
 func (r *Reader) half(p []byte) int {
 	from := max(0, len(p)-len(r.prefix)+1)
 	for {
@@ -132,8 +129,7 @@ func (r *Reader) half(p []byte) int {
 	}
 }
 
-// plain passes on what is no mark, or keeps it while it may hold a trigger line, or the prompt once
-// more.
+// plain passes on output without marks, or holds it while it may contain a trigger line or a redrawn prompt.
 func (r *Reader) plain(p []byte) {
 	if len(p) == 0 {
 		return
@@ -148,11 +144,10 @@ func (r *Reader) plain(p []byte) {
 	}
 }
 
-// keeping says whether output is kept in region, whatever comes.
+// keeping reports whether output is held in region, whatever it is.
 func (r *Reader) keeping() bool { return r.loading || r.again || r.ending != nil }
 
-// release passes on what was kept: a trigger line is not looked for any more, and the command has
-// ended before it.
+// release passes on the held output: it is no longer searched for a trigger line, and a pending Ended comes before it.
 func (r *Reader) release() {
 	if m := r.ending; m != nil {
 		r.ending = nil
@@ -180,7 +175,7 @@ func (r *Reader) mark(payload []byte) {
 	r.redrawn(m.Kind, to)
 	switch m.Kind {
 	case Ready:
-		// The prompt that is drawn again behind Loaded, or a line that a running command reads.
+		// The prompt is redrawn after Loaded, or a running command reads a line.
 		if r.loading || r.running {
 			return
 		}
@@ -202,7 +197,7 @@ func (r *Reader) mark(payload []byte) {
 		r.running, r.seq = true, m.Seq
 	case Dropped:
 		r.over = m.Seq
-		if r.running && m.Seq == r.seq { // as was told too soon
+		if r.running && m.Seq == r.seq { // its Began came too early
 			r.running, m.Kind, m.Exit = false, Ended, interrupted
 			break
 		}
@@ -219,11 +214,11 @@ func (r *Reader) mark(payload []byte) {
 	r.marks = append(r.marks, m)
 }
 
-// interrupted is the status of what an interrupt has ended.
+// interrupted is the exit status after an interrupt.
 const interrupted = 128 + 2
 
-// knows says whether a mark tells what was told before. Several places tell the end of a command, so that one
-// that a user has overwritten is not missed, and each prompt does so once more.
+// knows reports whether a mark repeats an earlier one. The end of a command is reported from several places, so that it
+// is not missed if the user has overwritten one of them, and each prompt repeats it.
 func (r *Reader) knows(m Mark, numbered bool) bool {
 	switch m.Kind {
 	case Began:
@@ -232,18 +227,17 @@ func (r *Reader) knows(m Mark, numbered bool) bool {
 		return m.Seq <= r.over
 	case Ended:
 		old := !numbered || m.Seq <= r.over
-		// No prompt comes while something that was typed runs.
+		// No prompt comes while a typed command runs.
 		return old && !r.running || numbered && r.running && r.seq != 0 && m.Seq < r.seq
 	}
 	return false
 }
 
-// end takes what runs as ended, and says which command that is. Of one whose beginning was lost on the way both
-// are told.
+// end handles the end of the running command, and sets its number in m. If the command's Began was lost, end adds one.
 func (r *Reader) end(m *Mark, numbered bool) {
 	if numbered && m.Seq > r.over && (!r.running || m.Seq > r.seq) {
-		// Where all is kept since it was loaded, what it has written is in there. An interrupt has
-		// written that it came, and took the beginning away.
+		// If all output since Loaded is held, it contains that of the command. After an interrupt it does not: the
+		// interrupt has been echoed, and has discarded the start.
 		at := len(r.out)
 		kept := r.loading && m.Exit != interrupted
 		if r.begin(); !kept {
@@ -255,7 +249,7 @@ func (r *Reader) end(m *Mark, numbered bool) {
 	m.Seq = r.seq
 }
 
-// begin takes the line that was loaded as over: it runs, or never will.
+// begin handles the end of the loaded line's editing: it runs, or never will.
 func (r *Reader) begin() {
 	if r.loading {
 		r.region = cutEcho(r.region)
@@ -266,9 +260,8 @@ func (r *Reader) begin() {
 	r.loaded = false
 }
 
-// redrawn takes away what an editor does to the prompt for a key of ours, where nothing has been
-// typed: it erases the line from its beginning, with the end of the output that may stand there before the
-// prompt, and draws the prompt again, which ends with Ready.
+// redrawn removes the output with which an editor handles one of our keys if nothing was typed: it erases the line from
+// its start, including the end of any output before the prompt, and draws the prompt again, which ends with Ready.
 func (r *Reader) redrawn(kind Kind, to redraw) {
 	switch {
 	case to.prompt && r.behind && len(r.region) > 0 && erases(r.region, false):
@@ -280,10 +273,10 @@ func (r *Reader) redrawn(kind Kind, to redraw) {
 	}
 }
 
-// erasing is what an editor erases the lines with that the prompt takes, from their beginning.
+// erasing are the sequences with which an editor erases the prompt's lines.
 var erasing = []string{"\r", "\x1b[K", "\x1b[A"}
 
-// erases says whether p is made of that alone; cut: as far as it has come.
+// erases reports whether p consists only of these sequences; with cut, the last one may be incomplete.
 func erases(p []byte, cut bool) bool {
 next:
 	for len(p) > 0 {
@@ -301,7 +294,7 @@ next:
 	return true
 }
 
-// Held returns how much is held back that Flush would give free.
+// Held returns the number of held bytes that Flush would return.
 func (r *Reader) Held() int {
 	if r.ending != nil {
 		return 0
@@ -313,12 +306,12 @@ func (r *Reader) Held() int {
 	return n
 }
 
-// Loading says whether something is held back for a key of ours, between it and Began or the
-// prompt, which may take the shell longer than a pause in its output.
+// Loading reports whether output is held because of one of our keys, until Began or the prompt. That may take the shell
+// longer than a pause in its output.
 func (r *Reader) Loading() bool { return len(r.region) > 0 && (r.loading || r.behind || r.again) }
 
-// Flush returns what is held back, because nothing came for a while. A mark that goes on
-// afterwards is still one; one of which the nonce has been seen is never given out.
+// Flush returns the held output, after a pause. A mark that is continued afterwards is still recognised; a partial mark
+// with the complete nonce is never returned.
 func (r *Reader) Flush() []byte {
 	r.out = r.out[:0]
 	if r.loading || len(r.region) > 0 && r.ending == nil {
@@ -331,7 +324,7 @@ func (r *Reader) Flush() []byte {
 	return r.out
 }
 
-// Close returns all that is held back, because nothing more will come.
+// Close returns all held output, at the end of the stream.
 func (r *Reader) Close() []byte {
 	r.Flush()
 	if r.ending != nil {

@@ -12,7 +12,7 @@ const nonce = "0123456789abcdef0123456789abcdef"
 
 func marked(payload string) string { return opening + nonce + ";" + payload + "\a" }
 
-// read gives a Reader pieces, and returns all that comes out, with marks at places in it.
+// read passes pieces to a Reader, and returns all its output, with the positions of marks in it.
 func read(pieces ...string) (string, []Mark) {
 	r := NewReader(nonce)
 	var out []byte
@@ -179,7 +179,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestSplits cuts what comes everywhere, once and twice, and into single bytes.
+// TestSplits divides the input at each position, at two positions, and into single bytes.
 func TestSplits(t *testing.T) {
 	for _, r := range readings {
 		if len(r.in) > 1000 {
@@ -201,7 +201,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// TestFlush gives free what is held back, wherever that is: what goes on to be a mark is one.
+// TestFlush releases held output at each position: a mark that continues afterwards is still recognised.
 func TestFlush(t *testing.T) {
 	whole := "ab" + marked("R") + "c"
 	for i := range len(whole) {
@@ -233,7 +233,8 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// FuzzReader holds that neither cuts nor pauses lose a byte or make a mark of what is none.
+// FuzzReader checks that divisions of the input never lose a byte or change a mark, and that no other output becomes
+// one.
 func FuzzReader(f *testing.F) {
 	for _, r := range readings {
 		f.Add([]byte(r.in), uint16(7))

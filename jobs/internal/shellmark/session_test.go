@@ -11,8 +11,8 @@ var phaseNames = map[Phase]string{
 	PhaseAsked: "asked", PhaseRunning: "running", PhaseGone: "gone",
 }
 
-// play has a session take events, by name, and returns the phase after each. If an event reports
-// something, that is behind its phase.
+// play sends events, by name, to a session, and returns the phase after each. If an event reports something, that
+// follows its phase.
 func play(t *testing.T, s *Session, events string) string {
 	t.Helper()
 	var all []string
@@ -121,7 +121,7 @@ func TestSessionPhases(t *testing.T) {
 	}
 }
 
-// What was owed and what is in doubt ends with the answer.
+// An owed question and an unconfirmed command end with the answer.
 func TestSessionForgetsDoubt(t *testing.T) {
 	for _, c := range []struct {
 		events string
@@ -158,7 +158,7 @@ func TestSessionLines(t *testing.T) {
 		{"ready typed more", true, true},
 		{"ready more ready", false, false},
 		{"ready more typed-began", false, false},
-		{"ready hand more ready", false, true}, // that mark does not count
+		{"ready hand more ready", false, true}, // this mark does not count
 	} {
 		s := new(Session)
 		play(t, s, c.events)
@@ -168,7 +168,7 @@ func TestSessionLines(t *testing.T) {
 	}
 }
 
-// Probes count anew whenever the shell may have to act on the text before it reads.
+// Probes are counted from 0 again whenever the shell may have to act on the text before it reads.
 func TestSessionCountsProbesAnew(t *testing.T) {
 	for _, c := range []struct {
 		before, then string

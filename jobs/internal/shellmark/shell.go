@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Shell is one that can be given the integration: "bash", "zsh" or "fish".
+// A Shell is a shell with support for the integration: "bash", "zsh" or "fish".
 type Shell string
 
 const (
@@ -15,19 +15,19 @@ const (
 	Fish Shell = "fish"
 )
 
-// For says which shell it is that path and argv start, and whether it can be given the
-// integration: it must be interactive, and all its arguments flags that are known here. What runs
-// a script or a line (-c, -s, FILE), is restricted, privileged or POSIX's own, or reads no line by
-// an editor of its own, is not; nor what exports all that it defines, our functions among it.
+// For returns the shell that file and argv start, and reports whether it can have the integration: it must be
+// interactive, and all its arguments must be flags that are known here. A shell cannot if it runs a script or a line
+// (-c, -s, FILE), if it is restricted, privileged or in POSIX mode, or if it reads lines without its own editor; nor if
+// it exports all that it defines, because that would include our functions.
 //
-// argv[0] may begin with "-", as that of a login shell does.
+// argv[0] may begin with "-", as for a login shell.
 func For(file string, argv []string) (Shell, bool) {
 	if len(argv) == 0 {
 		return "", false
 	}
 	s := Shell(strings.TrimPrefix(path.Base(argv[0]), "-"))
 	if !s.known() || file != "" && Shell(path.Base(file)) != s {
-		return "", false // such as bash under the name of sh, which is another shell then
+		return "", false // such as bash named sh, which then behaves as another shell
 	}
 	_, ok := s.options(argv)
 	return s, ok
@@ -35,17 +35,17 @@ func For(file string, argv []string) (Shell, bool) {
 
 func (s Shell) known() bool { return s == Bash || s == Zsh || s == Fish }
 
-// options are what the arguments of an interactive shell say.
+// options are the settings in the arguments of an interactive shell.
 type options struct {
 	login     bool
 	noRC      bool     // not the user's file for interactive shells
-	noProfile bool     // bash: not those for login shells
-	rcFile    string   // bash: in place of the user's
-	long      []string // bash: must stand before the others
-	rest      []string // as they are
+	noProfile bool     // bash: not the files for login shells
+	rcFile    string   // bash: replaces the user's file
+	long      []string // bash: must come before the others
+	rest      []string // unchanged
 }
 
-// options reads argv; ok is false where it has something that is not known here.
+// options parses argv; ok is false if an argument is not known here.
 func (s Shell) options(argv []string) (o options, ok bool) {
 	o.login = strings.HasPrefix(argv[0], "-")
 	switch s {
@@ -138,7 +138,7 @@ func (o *options) fish(args []string) bool {
 	return true
 }
 
-// flags says whether an argument is of single letters, all among those that are known.
+// flags reports whether an argument consists of single letters that are all known.
 func flags(arg, known string) bool {
 	if len(arg) < 2 || arg[0] != '-' && arg[0] != '+' {
 		return false

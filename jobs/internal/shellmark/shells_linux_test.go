@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A step is a command, and exactly what it must do. HOME stands for the directory
-// in which the shell starts. A cwd that is not given is that of the step before.
+// A step is a command and its exact result. HOME stands for the directory in which the shell starts. An empty cwd means
+// that of the previous step.
 type step struct {
 	command string
 	out     string
@@ -15,7 +15,7 @@ type step struct {
 	cwd     string
 }
 
-// common means the same in all three.
+// common are commands with the same meaning in all three shells.
 var common = []step{
 	{command: "echo hi", out: "hi\n"},
 	{command: "printf x", out: "x"},
@@ -52,7 +52,7 @@ var common = []step{
 	{command: "echo trailing\\\\", out: "trailing\\\n"},
 }
 
-// posix means the same in bash and zsh.
+// posix are commands with the same meaning in bash and zsh.
 var posix = []step{
 	{command: "(exit 3)", exit: 3},
 	{command: "echo $?", out: "3\n"},
@@ -125,7 +125,7 @@ var posix = []step{
 	{command: "unset PROMPT_COMMAND; unset -f precmd 2>/dev/null; true", out: "\x00"},
 }
 
-// incomplete is an error in each, and leaves the shell ready for the next.
+// incomplete are commands that are an error in each shell, and leave it ready for the next command.
 var incomplete = []string{"echo 'a", `echo "a`, "if true; then", "echo (", "{ echo", "echo $(", "for", "for i in 1 2; do\necho $i", "echo a &&", "echo a |", "fi", "echo a\nthen", ")"}
 
 var bashOnly = []step{
@@ -139,7 +139,7 @@ var bashOnly = []step{
 	{command: "false", out: "err\n", exit: 1},
 	{command: "echo $?", out: "1\n"},
 	{command: "trap - ERR; set +ET"},
-	{command: "trap 'echo dbg' DEBUG", out: "\x00"}, // for our hook
+	{command: "trap 'echo dbg' DEBUG", out: "\x00"}, // output for our hook
 	{command: "echo x", out: "dbg\nx\n\x00"},
 	{command: "trap - DEBUG", out: "\x00"},
 	{command: "set -o vi"},
@@ -221,7 +221,7 @@ var fishOnly = []step{
 	{command: "history | grep -c zzz", out: "0\n", exit: 1},
 }
 
-// differs are outputs that bash and zsh, by their own rules, give in ways of their own.
+// differs are outputs that differ between bash and zsh by their own rules.
 var differs = map[Shell]map[string]string{
 	Bash: {
 		"umask 077; umask":                     "0077\n",
@@ -233,7 +233,7 @@ var differs = map[Shell]map[string]string{
 	},
 }
 
-// matches says whether what came is what is wanted: \x00 in it stands for anything, at most of a few lines.
+// matches reports whether the output matches want: \x00 in want stands for any text.
 func matches(got, want string) bool {
 	parts := strings.FieldsFunc(want, func(r rune) bool { return r < 3 })
 	if len(parts) == 0 || !strings.ContainsAny(want, "\x00\x01\x02") {
@@ -299,7 +299,7 @@ func TestIncomplete(t *testing.T) {
 			s := start(t, shell, setup{})
 			for _, command := range incomplete {
 				if shell == Fish && (command == "for" || command == "{ echo" || command == "fi" || command == "echo a\nthen") {
-					continue // words like others
+					continue // ordinary words in fish
 				}
 				if got := s.run(command); (got.exit == 0 || got.out == "") && (shell != Zsh || command != "echo a &&") {
 					t.Errorf("%q gave %+v", command, got)

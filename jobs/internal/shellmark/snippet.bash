@@ -1,50 +1,50 @@
-# Read by an interactive bash in place of the user's own file, which is read at the end. All
-# functions are defined before that, so that no alias of the user's is in them; hooks
-# restore $?, and set the options that they need for themselves alone (local -). They are called
-# as { … } 2>/dev/null, where their trace goes; 9 is then what 2 is outside. What a DEBUG trap writes
-# for the hook that ends a command is no output of the command.
+# Read by an interactive bash in place of the user's own file, which is read at the end. All functions are defined
+# before that, so that they contain none of the user's aliases; hooks restore $?, and set the options that they need
+# only for themselves (local -). They are called as { … } 2>/dev/null, which discards their trace; 9 is then the outer
+# 2. The output of a DEBUG trap for the hook that ends a command is not output of the command.
 #
-# A name that does not begin with __shelld_ is the user's, a local one too: it may be read-only, which
-# ends a function that assigns it, or be what the server is asked for. IFS is, so that nothing
-# here is split into words, and read, which needs it, is not used.
+# A name that does not begin with __shelld_ is the user's, also as a local variable: it may be read-only, which ends a
+# function that assigns it, or be the variable that the server is asked for. This includes IFS, so that nothing here is
+# split into words, and read, which needs IFS, is not used.
 
-if [[ @MODE@ == posix ]]; then # how a login shell, and one without files, is made to read ENV
+if [[ @MODE@ == posix ]]; then # makes a login shell, and one without files, read ENV
 	set +o posix
 	shopt -u inherit_errexit
 	@RESTORE@
 	[[ ${HISTFILE-} != ~/.sh_history ]] || HISTFILE=~/.bash_history
 fi
 
-# An interrupt while files are read is the end of all of them, of ours too. So ours waits until there is all that it
-# needs, and while the user's are read it is set up first; then the interrupt has its way (__shelld_struck).
+# An interrupt while start-up files are read ends all of them, including this one. So this file waits until everything
+# is defined. While the user's files are read, an interrupt first sets up the hooks; then it takes effect
+# (__shelld_struck).
 declare -g +x __shelld_int=''
 \builtin trap '__shelld_int=1' INT
 
-declare -g +x __shelld_n=@NONCE@ __shelld_d=@COMMANDS@ # the nonce; what commands are read from
-declare -g +x __shelld_f=@SCRATCH@ # what builtins write to be read at once
+declare -g +x __shelld_n=@NONCE@ __shelld_d=@COMMANDS@ # the nonce; the FIFO of the commands
+declare -g +x __shelld_f=@SCRATCH@ # output of builtins that is read back at once
 declare -g +x __shelld_y=''                       # the last status
 declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
-declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
-declare -g +x __shelld_x='' __shelld_u=''         # what PS0 writes; $_ before a key
-declare -g +x __shelld_h='' __shelld_l=''         # the line of ours that runs; it is kept out of history
-declare -g +x __shelld_k='' __shelld_b=''         # the number of the last line of history at the prompt; that line
-declare -g +x __shelld_s='' __shelld_a='E;0;0;'   # the number of what was loaded and is not over; what is told of the last that is
-declare -ga +x __shelld_g=('')                    # it has begun; an array, which "set -a" exports to nobody
-declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
+declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to show
+declare -g +x __shelld_x='' __shelld_u=''         # output of PS0; $_ before a key
+declare -g +x __shelld_h='' __shelld_l=''         # our running line; it is kept out of history
+declare -g +x __shelld_k='' __shelld_b=''         # number of the last line of history at the prompt; that line
+declare -g +x __shelld_s='' __shelld_a='E;0;0;'   # number of the loaded command until it is over; report of the last command that is over
+declare -ga +x __shelld_g=('')                    # the command has begun; an array, which "set -a" does not export
+declare -g +x __shelld_m='' __shelld_z=''         # start of a mark, and its end
 declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1'
-((__shelld_v >= 501)) || __shelld_e='{ __shelld_ended && :; } >/dev/null 2>&1' # which is no failure to a trap for ERR, nor to -e
+((__shelld_v >= 501)) || __shelld_e='{ __shelld_ended && :; } >/dev/null 2>&1' # && :, so that it is no failure for an ERR trap or -e
 declare -g +x __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null || { __shelld_prompt; } 9>&- 2>/dev/null' # 2 may be closed
 declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
-declare -g +x __shelld_o='' __shelld_j=''         # a trap is to be taken away; the user's for ERR, which was
+declare -g +x __shelld_o='' __shelld_j=''         # a trap must be removed; the user's ERR trap that was removed
 declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
-declare -g +x __shelld_deaf=''                    # what Ready says besides
-declare -g +x __shelld_trap='{ __shelld_struck; } 2>/dev/null' # what an interrupt runs before the first prompt
+declare -g +x __shelld_deaf=''                    # suffix of the Ready mark
+declare -g +x __shelld_trap='{ __shelld_struck; } 2>/dev/null' # run by an interrupt before the first prompt
 
 # tell PAYLOAD writes a mark.
 __shelld_tell() { builtin printf '\e]633;shelld;%s;%s\a' "$__shelld_n" "$1" >/dev/tty; }
 
-# escape TEXT sets __shelld_reply to what a field of a mark may be. Where LC_ALL cannot be set,
-# letters are not bytes, and some that need not be are looked at.
+# escape TEXT sets __shelld_reply to TEXT as a field of a mark. If LC_ALL cannot be set, letters are not bytes, and some
+# are examined unnecessarily.
 __shelld_escape() {
 	__shelld_reply=$1
 	[[ $__shelld_reply == *[[:cntrl:]%\;]* ]] || builtin return 0
@@ -58,7 +58,7 @@ __shelld_escape() {
 	done
 }
 
-# show TEXT writes a command as a person has typed it. What would act on the terminal does not.
+# show TEXT sets __shelld_t to a command as a user would have typed it, without characters that affect the terminal.
 __shelld_show() {
 	builtin local LC_ALL=C
 	__shelld_t=$1
@@ -67,8 +67,8 @@ __shelld_show() {
 	__shelld_t=${__shelld_t%$'\n'}
 }
 
-# The first of PROMPT_COMMAND: the command has ended. What the user's own hooks see of it bash restores
-# for each of them; where all are one text, this returns it.
+# The first of PROMPT_COMMAND: the command has ended. Bash restores $? for each of the user's own hooks; if
+# PROMPT_COMMAND is a single text, this returns it.
 __shelld_ended() {
 	builtin set -- "$?"
 	__shelld_ended_in "$1"
@@ -91,10 +91,9 @@ __shelld_ended_in() {
 	__shelld_tell "$__shelld_a;$__shelld_text"
 }
 
-# typed sets __shelld_text to what was typed: the last line of history, where that is the one behind the last
-# that the prompt has seen, or has taken its place, as where the same line is taken out further up. What the
-# command itself has done to history can leave another's line there. A line of ours that has got there all the same
-# is taken out.
+# typed sets __shelld_text to the typed command: the last line of history, if it follows the last line that the prompt
+# has seen, or has replaced it, as when an equal line further up is removed. If the command itself has changed the
+# history, another line may be there. If one of our lines got into the history nevertheless, it is removed.
 __shelld_typed() {
 	__shelld_unhide
 	builtin local __shelld_number __shelld_entry
@@ -109,10 +108,10 @@ __shelld_typed() {
 	__shelld_k='' __shelld_b='' __shelld_h=''
 }
 
-# hide keeps lines that end with a space, as ours do, out of history, until unhide. Taken out
-# afterwards, they would be in what exit, exec and "history -a" write. Bash takes up what HISTIGNORE says
-# where it is set or unset by its own name: by another it gets the user's value again, for all
-# to see. As it cannot be unset so, it is an array without elements then.
+# hide keeps lines that end with a space, as ours do, out of history, until unhide. If they were removed afterwards,
+# exit, exec and "history -a" would have written them. Bash applies a value of HISTIGNORE when it is set or unset by its
+# own name: by another name it gets the user's value back, visibly, without being applied. As it cannot be unset in that
+# way, it is an array without elements then.
 __shelld_hide() {
 	__shelld_free HISTIGNORE || builtin return 0
 	builtin local -n __shelld_other=HISTIGNORE
@@ -129,7 +128,7 @@ __shelld_hide() {
 	fi
 }
 
-# unhide has bash take up the user's value again, which the command may have set.
+# unhide makes bash apply the user's value again, which the command may have set.
 __shelld_unhide() {
 	[[ $__shelld_l ]] || builtin return 0
 	builtin local __shelld_was="${HISTIGNORE-}" __shelld_has="${HISTIGNORE+x}" __shelld_flags="${HISTIGNORE@a}"
@@ -141,8 +140,8 @@ __shelld_unhide() {
 	__shelld_l=''
 }
 
-# last sets __shelld_number and __shelld_entry to the last line of history, or 0 and nothing, by way of a file: no process is
-# needed. It is taken apart without =~, which would set BASH_REMATCH.
+# last sets __shelld_number and __shelld_entry to the last line of history, or to 0 and nothing, through a file: that
+# needs no process. It is parsed without =~, which would set BASH_REMATCH.
 __shelld_last() {
 	builtin local -a __shelld_line
 	HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_f" &&
@@ -154,7 +153,7 @@ __shelld_last() {
 	[[ $__shelld_number ]] || __shelld_number=0
 }
 
-# The last of PROMPT_COMMAND: what a theme or a command has set anew gets our part again.
+# The last of PROMPT_COMMAND: adds our part again to variables that a theme or a command has set.
 __shelld_prompt() {
 	builtin local - __shelld_number __shelld_entry
 	builtin set +aefuvxCkET
@@ -162,13 +161,13 @@ __shelld_prompt() {
 	__shelld_k=$__shelld_number __shelld_b=$__shelld_entry
 	__shelld_accept redraw-current-line
 	__shelld_wrap
-	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell "R$__shelld_deaf" # the prompt does not
+	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell "R$__shelld_deaf" # if the prompt does not
 	builtin return 0
 }
 
 # wrap puts our parts around the user's.
 __shelld_wrap() {
-	__shelld_deaf=';off' # no keys are read then
+	__shelld_deaf=';off' # then no keys are read
 	[[ ! -o emacs && ! -o vi ]] || __shelld_deaf=''
 	__shelld_x=$__shelld_m'B;0;'$__shelld_z
 	__shelld_hooks
@@ -176,7 +175,7 @@ __shelld_wrap() {
 	__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_deaf$__shelld_z}\]'
 	__shelld_0='${__shelld_x+${__shelld_x:$((__shelld_g[0]=1,0))}}'
 	if [[ $BASHOPTS != *promptvars* ]]; then
-		# PS1 would have the nonce itself, for all to see where somebody exports it.
+		# PS1 would contain the nonce itself, visible if it is exported.
 		if [[ ${PS1-} == *"$__shelld_q" ]] && __shelld_free PS1; then
 			PS1=${PS1//"$__shelld_p"/} PS1=${PS1//"$__shelld_q"/}
 		fi
@@ -195,13 +194,13 @@ __shelld_wrap() {
 	fi
 }
 
-# free NAME says whether a variable may be set.
+# free NAME reports whether a variable may be set.
 __shelld_free() {
 	builtin local -n __shelld_other=$1
 	[[ ${__shelld_other@a} != *r* ]]
 }
 
-# hooks puts ours around the others of PROMPT_COMMAND.
+# hooks puts our hooks around the others of PROMPT_COMMAND.
 __shelld_hooks() {
 	builtin local __shelld_one
 	builtin local -a __shelld_others
@@ -229,8 +228,8 @@ __shelld_keep() {
 	__shelld_u=$1
 }
 
-# read sets __shelld_line to what is in the FIFO, and __shelld_w to its mode and number. What does not end
-# as it must has come to its end early.
+# read sets __shelld_line to the text in the FIFO, and __shelld_w to its mode and number. A text without the final
+# character is incomplete.
 __shelld_read() {
 	builtin mapfile -d '' -n 2 -t __shelld_line <"$__shelld_d"
 	__shelld_w=${__shelld_line[0]-} __shelld_line=${__shelld_line[1]-}
@@ -238,9 +237,9 @@ __shelld_read() {
 	__shelld_line=${__shelld_line:1:-1}
 }
 
-# accept COMMAND is what the key behind that of a command does: it accepts the line once the command stands there,
-# and nothing before. Where a search, a quote or an escape takes the first key, or half of it, what somebody has half typed
-# or found does not run.
+# accept COMMAND sets the function of the key that follows the key of a command: it accepts the line once the command is
+# there, and does nothing before. If a search, a quote or an escape consumes the first key, or half of it, a half-typed
+# or found line does not run.
 __shelld_accept() {
 	builtin local __shelld_map
 	for __shelld_map in emacs vi-insert vi-command; do
@@ -248,7 +247,7 @@ __shelld_accept() {
 	done
 }
 
-# The key that has the command in the FIFO run. What follows is another, which accepts the line.
+# The key that runs the command in the FIFO. It is followed by another key, which accepts the line.
 __shelld_trigger() {
 	builtin local - __shelld_seen='' __shelld_w
 	builtin local -a __shelld_line
@@ -259,26 +258,27 @@ __shelld_trigger() {
 	__shelld_hooks
 	[[ -t 9 && $__shelld_0 && ${PS0-} == *"$__shelld_0" ]] && __shelld_seen=1 # PS0 itself must not be set here: bash has read it
 	if [[ $__shelld_w == n* && $__shelld_seen && ! ${histchars+x} ]] && ! __shelld_aliased; then
-		# An interrupt that comes while readline takes the line over takes the first character away.
+		# An interrupt that comes while readline takes over the line removes the first character.
 		__shelld_c=$__shelld_line READLINE_LINE=" $__shelld_line"
 		__shelld_x=$__shelld_m"B;$__shelld_s;"$__shelld_z
 		__shelld_tell "L;$__shelld_s;0;1"
 	else
 		__shelld_show "$__shelld_line"
 		[[ ! -s $__shelld_f ]] || __shelld_o=1
-		# An eval that ends so leaves the parser in the middle of a word: for is none at the next line.
+		# After an eval that ends so, the parser is in the middle of a word, and does not recognise for in the next
+		# line.
 		[[ $__shelld_line != *\\ ]] || __shelld_line+=$'\n\n'
 		READLINE_LINE=' \builtin eval "$__shelld_c"'
-		# In a loop, an interrupt ends all lines, and not just the one that runs.
-		# But behind a syntax error in an eval bash takes no for: its parser is in the middle of one.
+		# In a loop, an interrupt ends all lines, and not only the running one. But after a syntax error in an eval,
+		# bash does not recognise for, because its parser is in the middle of a word.
 		[[ $__shelld_line != *$'\n'* || $1 == *a* || $__shelld_y == 2 ]] ||
 			READLINE_LINE=' for __shelld_i in 1; do \builtin eval "$__shelld_c"; done'
 		if [[ $__shelld_seen && $1 != *x* && ! -s $__shelld_f ]]; then
 			__shelld_c=$__shelld_line
 			__shelld_x=$__shelld_t$'\n'$__shelld_m"B;$__shelld_s;"$__shelld_z
-		else # the trace of eval, what a trap for DEBUG writes, or a prompt elsewhere, is to come before
+		else # so that the trace of eval, the output of a DEBUG trap, or a prompt elsewhere comes before
 			__shelld_c='__shelld_began "$__shelld_u"'
-			((__shelld_y == 0)) || __shelld_c+=' && :' # it returns that, which is no failure then
+			((__shelld_y == 0)) || __shelld_c+=' && :' # it returns that status, which is no failure then
 			__shelld_c+=$'\n'$__shelld_line __shelld_x=''
 		fi
 		__shelld_tell "L;$__shelld_s;1;1"
@@ -289,8 +289,8 @@ __shelld_trigger() {
 	__shelld_accept accept-line
 }
 
-# aliased says whether the line has an alias that is more than plain words: the line might not be whole with that.
-# What a line of plain words has that looks like an alias and is an argument counts as well.
+# aliased reports whether the line contains an alias that is more than plain words: the line might be incomplete with
+# it. An argument of a line of plain words that looks like an alias also counts.
 __shelld_aliased() {
 	((${#BASH_ALIASES[@]})) || builtin return 1
 	builtin local __shelld_rest="$__shelld_line" __shelld_seen=' ' __shelld_word __shelld_text
@@ -309,7 +309,7 @@ __shelld_aliased() {
 	builtin return 1
 }
 
-# Where PS0 cannot tell that a command begins, it does so itself.
+# If PS0 cannot report that a command begins, the command does so itself.
 __shelld_began() {
 	{
 		builtin set -- "$?"
@@ -320,8 +320,8 @@ __shelld_began() {
 	} 2>/dev/null
 }
 
-# untrap takes up what the user's trap for ERR is, which an eval would run once more for itself. The key
-# then takes it away, as no function can, and retrap sets it again, within the eval or where that does not run.
+# untrap saves the user's ERR trap, which an eval would run once more for itself. The key then removes it, which no
+# function can do, and retrap sets it again, within the eval or if that does not run.
 __shelld_untrap() {
 	builtin local -
 	builtin local -a __shelld_line
@@ -338,18 +338,18 @@ __shelld_retrap() {
 	__shelld_j=''
 }
 
-# The key that has hidden code run. Bash itself restores $? behind a key.
+# The key that runs hidden code. Bash itself restores $? after a key.
 __shelld_hidden() {
 	builtin local - __shelld_w
 	builtin local -a __shelld_line
 	builtin set +aefuvxCkET
 	__shelld_read || builtin return 0
 	__shelld_became
-	builtin eval "${__shelld_line:-:} && :" >/dev/null && : # where that fails, no trap for ERR runs
+	builtin eval "${__shelld_line:-:} && :" >/dev/null && : # && :, so that a failure runs no ERR trap
 	__shelld_tell "H;${__shelld_w:1};$?;1"
 }
 
-# became tells what has become of the command before. One that was loaded and not begun does not run any more.
+# became reports what happened to the last command. A command that was loaded and has not begun never runs.
 __shelld_became() {
 	if [[ ! $__shelld_s ]]; then
 		__shelld_tell "$__shelld_a"
@@ -360,15 +360,14 @@ __shelld_became() {
 		__shelld_accept redraw-current-line
 		__shelld_retrap
 		__shelld_unhide
-		# What somebody types at this prompt is no command of ours.
+		# A command typed at this prompt is not one of ours.
 		__shelld_h='' __shelld_x=$__shelld_m'B;0;'$__shelld_z
 		__shelld_a="D;$__shelld_s" __shelld_s=''
 		__shelld_tell "$__shelld_a"
 	fi
 }
 
-# dump FILE writes what is exported. Names are asked for by their first letters, which
-# needs no process.
+# dump FILE writes the exported variables. Names are queried by their first letters, which needs no process.
 __shelld_dump() {
 	builtin local __shelld_i __shelld_j __shelld_l
 	for __shelld_i in _ {a..z} {A..Z}; do
@@ -395,18 +394,18 @@ __shelld_start() {
 	__shelld_hooks
 }
 
-# struck is what an interrupt runs while the user's files are read, unless they have a trap of their own for it. Bash then
-# gives up all files as it does where nobody has one.
+# struck is run by an interrupt while the user's files are read, unless they set a trap for it. Bash then abandons all
+# files, as it does without a trap.
 __shelld_struck() {
-	[[ $__shelld_int != over ]] || builtin return 0 # in a trap that the user has made of it
+	[[ $__shelld_int != over ]] || builtin return 0 # in a trap that the user has made from it
 	__shelld_start
 	__shelld_int=over
 	builtin trap - INT
 	builtin kill -INT "$$"
-	builtin : # which is interrupted: what comes with the last command of a trap bash forgets
+	builtin : # interrupted instead: bash forgets an interrupt that comes with the last command of a trap
 }
 
-# unguard takes that trap away, and leaves the user's.
+# unguard removes that trap, but not one of the user's.
 __shelld_unguard() {
 	builtin local -
 	builtin local -a __shelld_line

@@ -1,51 +1,49 @@
-# Read by fish after all files of the user's. The hooks are handlers of its events, and one that
-# wraps the prompt, which is wrapped again where a user has set another. Code that the server has run
-# finds all variables of the user's: what runs it has none but with names of ours. Where IFS is empty or
-# gone, a substitution is split into lines by split0 alone.
+# Read by fish after all files of the user's. The hooks are handlers of its events, and one wraps the prompt, again if a
+# user has set another one. Code that the server runs finds all of the user's variables unshadowed: the functions around
+# it only have variables with names of ours. If IFS is empty or unset, only split0 splits a substitution into lines.
 
 set -g __shelld_n @NONCE@ # the nonce
-set -g __shelld_d @COMMANDS@ # what commands are read from
+set -g __shelld_d @COMMANDS@ # the FIFO of the commands
 set -g __shelld_c ''      # the command
 set -g __shelld_b ''      # set when the command is about to run
-set -g __shelld_e 'set -g __shelld_i 2'\n # without this line, eval has status 0 where a redirection fails
-set -g __shelld_i         # 1: it was told that it begins, 2: it has
+set -g __shelld_e 'set -g __shelld_i 2'\n # without this line, eval has status 0 if a redirection fails
+set -g __shelld_i         # 1: it was reported as begun, 2: it has begun
 set -g __shelld_y 0       # the status before it
 set -g __shelld_line ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"'
-# After an eval, $pipestatus is its status alone, and no function can set it: so behind a pipeline one that has the
-# same statuses runs in the line itself.
+# After an eval, $pipestatus is only its status, and no function can set it: so after a pipeline, one with the same
+# statuses runs in the line itself.
 set -g __shelld_f \n'set -g __shelld_p $pipestatus'
-set -g __shelld_p         # what that was
-set -g __shelld_l 0       # how many there are
+set -g __shelld_p         # the value of $pipestatus
+set -g __shelld_l 0       # the number of its elements
 set -g __shelld_piped ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c$__shelld_f"; switch $__shelld_l; case 2; __shelld_x 1 | __shelld_x 2; case 3; __shelld_x 1 | __shelld_x 2 | __shelld_x 3; case 4; __shelld_x 1 | __shelld_x 2 | __shelld_x 3 | __shelld_x 4; end'
-set -g __shelld_w         # as many as prompts were wrapped
-set -g __shelld_in        # as many as wrapped prompts are being drawn
-set -g __shelld_r 1       # set when this prompt has told that it is drawn
-set -g __shelld_s         # the number of what was loaded and is not over
-set -g __shelld_a 'E;0;0;' # what is told of the last that is over
-# while history is put away, __shelld_h says whether fish_history was set, and __shelld_v to what
+set -g __shelld_w         # one element for each wrapped prompt
+set -g __shelld_in        # one element for each wrapped prompt that is being drawn
+set -g __shelld_r 1       # set if this prompt has reported that it is drawn
+set -g __shelld_s         # the number of the loaded command until it is over
+set -g __shelld_a 'E;0;0;' # the report of the last command that is over
+# while history is hidden, __shelld_h says whether fish_history was set, and __shelld_v contains its value
 
 function __shelld_tell
-    for __shelld_k in 1 2 3 4 5 6 7 8 # a signal that has a handler may keep it from being written
+    for __shelld_k in 1 2 3 4 5 6 7 8 # a signal with a handler may interrupt the write
         builtin printf '\e]633;shelld;%s;%s\a' $__shelld_n $argv[1] >/dev/tty 2>/dev/null; and return
     end
 end
 
-# The line of the trigger sets this variable: what fish itself writes between its event for a
-# line that is about to run and the command's output then stands before the mark, and $status and
-# $pipestatus stay as they are.
+# The line of the trigger sets this variable: the output of fish itself between its event for a line that is about to
+# run and the command's output then comes before the mark, and $status and $pipestatus do not change.
 function __shelld_began --on-variable __shelld_b
     __shelld_unhide
     set -q __shelld_o; or return
     set -g __shelld_i 1
     set -l __shelld_t (string sub -l 4096 -- "$__shelld_c" | string collect)
     set __shelld_t (string replace -ar '[\x01-\x08\x0b-\x1f\x7f]' '?' -- "$__shelld_t" | string collect)
-    # A signal that has a handler may keep it from being written.
+    # A signal with a handler may interrupt the write.
     for __shelld_k in 1 2 3 4 5 6 7 8
         builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$__shelld_t" $__shelld_n "$__shelld_s" >/dev/tty 2>/dev/null; and break
     end
 end
 
-# Where $status is another than the last one, as behind not, it is left as it is.
+# If $status differs from the last status, as after not, it does not change.
 function __shelld_pipes --on-variable __shelld_p
     set -l __shelld_was $status
     set -g __shelld_l 0
@@ -61,7 +59,7 @@ function __shelld_cancelled --on-event fish_cancel
     set -q __shelld_i[1]; or __shelld_became
 end
 
-# became tells what has become of the command before, or that it runs.
+# became reports what happened to the last command, or that it runs.
 function __shelld_became
     if set -q __shelld_s[1]; and set -q __shelld_i[1]
         __shelld_tell "B;$__shelld_s"
@@ -71,9 +69,9 @@ function __shelld_became
     __shelld_tell $__shelld_a
 end
 
-# over STATUS takes it that a line has ended. A command that has not begun does not run any more,
-# whatever becomes of the line that would have it run. One that was told to begin and did not was interrupted,
-# or cannot be parsed, which has a status of its own: an interrupt leaves that of the command before.
+# over STATUS handles the end of a line. A command that has not begun never runs, whatever happens to its line. If it
+# was reported as begun and has not begun, it was interrupted, or cannot be parsed. A parse error has a status of its
+# own; an interrupt leaves the status of the last command.
 function __shelld_over
     __shelld_unhide
     set -g __shelld_c ''
@@ -91,8 +89,8 @@ function __shelld_over
     set -e -g __shelld_o
 end
 
-# hide has the line that is accepted go to a history that is in no file, until unhide: a line that begins with a blank
-# would be what the arrow key finds at the next prompt. fish takes the name of the history up as it is set.
+# hide makes the accepted line go to a history without a file, until unhide: a line that begins with a blank would be
+# found by the arrow key at the next prompt. fish applies the name of the history when it is set.
 function __shelld_hide
     set -q __shelld_h; and return
     if set -qg fish_history
@@ -104,7 +102,7 @@ function __shelld_hide
     set -g fish_history ''
 end
 
-# unhide is for whoever finds that the line is about to run, or never will. Done twice it does the same.
+# unhide is called when the line is about to run, or never will. A second call has no effect.
 function __shelld_unhide
     set -q __shelld_h; or return
     if test "$__shelld_h" = set
@@ -115,7 +113,7 @@ function __shelld_unhide
     set -e -g __shelld_h
 end
 
-# trap has an interrupt end nothing, from the end of a command until the prompt has told that it is drawn.
+# trap makes fish ignore interrupts, from the end of a command until the prompt has reported that it is drawn.
 function __shelld_trap
     function __shelld_interrupted --on-signal INT
     end
@@ -137,9 +135,9 @@ function __shelld_postexec --on-event fish_postexec
     __shelld_tell $__shelld_a
 end
 
-# The event comes before each prompt is drawn. What is wrapped gets a name of its own each time:
-# somebody may keep our function under another name, set a prompt that calls it, and set it back
-# later, as activation of a virtual environment does. The outermost alone tells.
+# The event comes before each prompt is drawn. The wrapped function gets a new name each time: a user's script may keep
+# our function under another name, set a prompt that calls it, and restore it later, as activation of a virtual
+# environment does. Only the outermost one reports.
 function __shelld_wrap --on-event fish_prompt
     set -g __shelld_in
     set -e -g __shelld_r
@@ -151,14 +149,14 @@ function __shelld_wrap --on-event fish_prompt
     set -l __shelld_k (builtin count $__shelld_w)
     if builtin functions -q fish_prompt
         builtin functions -c fish_prompt __shelld_prompt_$__shelld_k
-    else # fish draws one of its own, and calls nobody
+    else # fish draws a prompt of its own, and calls no function
         function __shelld_prompt_$__shelld_k
             builtin echo -n "$USER@$hostname $PWD "'> '
         end
     end
     function fish_prompt --description 'tells shelld that it is drawn' --inherit-variable __shelld_k
         set -l __shelld_was $status
-        set -g __shelld_in $__shelld_in x # which leaves $status as it is
+        set -g __shelld_in $__shelld_in x # this does not change $status
         __shelld_prompt_$__shelld_k
         set -e __shelld_in[-1]
         set -q __shelld_in[1]; or __shelld_ready $__shelld_was
@@ -169,9 +167,9 @@ function __shelld_status
     return $argv[1]
 end
 
-# An interrupt may have kept the handlers from the end of a command, and from this prompt; a command that
-# draws prompts goes on. STATUS is what the prompt has found. A prompt that is drawn once more while our line
-# stands there, as for a window that has changed its size, says nothing: that the line be run is in fish's queue.
+# An interrupt may have prevented the handlers from running at the end of a command, and at this prompt; a command that
+# draws prompts goes on. STATUS is the status at the prompt. If the prompt is redrawn while our line is in the editor,
+# as when a window changes its size, it is not reported: fish has already queued the execution of the line.
 function __shelld_ready
     if set -q __shelld_s[1]; and not set -q __shelld_i[1]
         set -l __shelld_now (builtin commandline -b | string collect)
@@ -183,8 +181,8 @@ function __shelld_ready
     builtin functions -e __shelld_interrupted
 end
 
-# The title is written when a line is about to run, which is not to be ours, and behind each prompt,
-# which may have been interrupted before it could tell.
+# The title is written when a line is about to run, and must not contain ours, and after each prompt, which an interrupt
+# may have ended before its report.
 function __shelld_wrap_title
     set -l __shelld_about (builtin functions --details --verbose fish_title | string join0 | string split0)
     test "$__shelld_about[5]" = 'tells shelld of the prompt'; and return
@@ -192,7 +190,7 @@ function __shelld_wrap_title
     set -l __shelld_k (builtin count $__shelld_w)
     if builtin functions -q fish_title
         builtin functions -c fish_title __shelld_title_$__shelld_k
-    else # fish writes none, and calls nobody
+    else # fish writes no title, and calls no function
         function __shelld_title_$__shelld_k
         end
     end
@@ -248,7 +246,7 @@ function __shelld_hidden
     return $__shelld_was
 end
 
-# keys binds ours, again at each prompt, since somebody may have erased all: it takes longer to look.
+# keys binds our keys, again at each prompt, since a user may have erased all bindings: a check would take longer.
 function __shelld_keys
     for __shelld_mode in default insert visual replace replace_one
         builtin bind -M $__shelld_mode \e\[5379\;1~ __shelld_trigger
@@ -256,7 +254,7 @@ function __shelld_keys
     end
 end
 
-# Some bind all keys anew at the first prompt.
+# Some users' scripts rebind all keys at the first prompt.
 function __shelld_first --on-event fish_prompt
     builtin functions -e __shelld_first
     __shelld_keys

@@ -1,27 +1,27 @@
-# Read by zsh as .zshenv of our directory, before any file of the user's. ZDOTDIR is set back first:
-# all that follows is read as ever. What the hooks need is defined here, where no
-# alias or option of the user's is known yet; the first prompt then sets all up.
+# Read by zsh as .zshenv of our directory, before any file of the user's. ZDOTDIR is restored first, so that all other
+# files are read as usual. The functions of the hooks are defined here, before any alias or option of the user's is set;
+# the first prompt then sets everything up.
 #
-# A hook begins with emulate -L zsh, in braces whose trace goes to /dev/null.
+# A hook begins with emulate -L zsh, in braces that send its trace to /dev/null.
 #
-# A name that does not begin with __shelld_ is the user's, a local one too: it may be read-only, which
-# ends a function that assigns it, or be what the server is asked for. So is what zsh sets by
+# A name that does not begin with __shelld_ is the user's, also as a local variable: it may be read-only, which ends a
+# function that assigns it, or be the variable that the server is asked for. This includes variables that zsh sets by
 # itself, such as MATCH, and IFS.
 
 @RESTORE@
 
-builtin typeset -g +x __shelld_n=@NONCE@ __shelld_d=@COMMANDS@ # the nonce; what commands are read from
-builtin typeset -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
-builtin typeset -g +x __shelld_o='' __shelld_u=''         # what runs is ours; $_ before the hooks
-builtin typeset -g +x __shelld_i='' __shelld_w=''         # the user's own zle-line-init; it runs
-builtin typeset -g +x __shelld_s='' __shelld_g=''         # the number of what was loaded and is not over; it has begun
-builtin typeset -g +x __shelld_a='E;0;0;'                 # what is told of the last that is over
-builtin typeset -g +x __shelld_h=''                       # what HISTFILE is, while history is put away: set, exported or unset
+builtin typeset -g +x __shelld_n=@NONCE@ __shelld_d=@COMMANDS@ # the nonce; the FIFO of the commands
+builtin typeset -g +x __shelld_c='' __shelld_t=''         # the command; its text to show
+builtin typeset -g +x __shelld_o='' __shelld_u=''         # the running command is ours; $_ before the hooks
+builtin typeset -g +x __shelld_i='' __shelld_w=''         # the user's own zle-line-init; it is running
+builtin typeset -g +x __shelld_s='' __shelld_g=''         # number of the loaded command until it is over; it has begun
+builtin typeset -g +x __shelld_a='E;0;0;'                 # report of the last command that is over
+builtin typeset -g +x __shelld_h=''                       # state of HISTFILE while history is hidden: set, exported or unset
 
 # tell PAYLOAD writes a mark.
 __shelld_tell() { builtin printf '\e]633;shelld;%s;%s\a' "$__shelld_n" "$1" 2>/dev/null >/dev/tty }
 
-# escape TEXT sets __shelld_reply to what a field of a mark may be.
+# escape TEXT sets __shelld_reply to TEXT as a field of a mark.
 __shelld_escape() {
 	__shelld_reply=$1
 	[[ $__shelld_reply == *[[:cntrl:]%\;]* ]] || builtin return 0
@@ -35,17 +35,17 @@ __shelld_escape() {
 	done
 }
 
-# free NAME says whether a variable may be set.
+# free NAME reports whether a variable may be set.
 __shelld_free() { [[ ${(Pt)1} != *readonly* ]] }
 
-# precmd: the command has ended. The mark in PROMPT_EOL_MARK has told it before, where zsh prints
-# that; this one is for a user who has it off.
+# precmd: the command has ended. The mark in PROMPT_EOL_MARK has reported it before, if zsh prints that; this one is for
+# users who have switched it off.
 __shelld_precmd() {
 	{
 		builtin local __shelld_status="$?" __shelld_last="$_"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
-		builtin trap '' INT # until the end of this function: what is told here must not be lost
+		builtin trap '' INT # until the end of this function: its report must not be lost
 		builtin local __shelld_reply
 		__shelld_unhide
 		__shelld_u=$__shelld_last
@@ -61,7 +61,7 @@ __shelld_precmd() {
 	} 2>/dev/null
 }
 
-# wrap puts our hooks where they belong, again at each prompt.
+# wrap puts our hooks in their places, again at each prompt.
 __shelld_wrap() {
 	builtin local __shelld_e=$'%{\e]633;shelld;'$__shelld_n$';e;%?;%/\a%}' __shelld_map
 	if [[ ${PROMPT_EOL_MARK-} != "$__shelld_e"* ]] && __shelld_free PROMPT_EOL_MARK; then
@@ -73,7 +73,7 @@ __shelld_wrap() {
 		preexec_functions=(${preexec_functions:#__shelld_preexec} __shelld_preexec)
 	[[ ${zshaddhistory_functions[1]-} == __shelld_addhistory ]] || ! __shelld_free zshaddhistory_functions ||
 		zshaddhistory_functions=(__shelld_addhistory ${zshaddhistory_functions:#__shelld_addhistory})
-	if [[ ! -o zle ]]; then # no keys are read then, and no editor tells
+	if [[ ! -o zle ]]; then # no keys are read then, and no editor reports Ready
 		__shelld_tell 'R;off'
 		builtin return 0
 	fi
@@ -92,14 +92,14 @@ __shelld_wrap() {
 	done
 }
 
-# line-init: the editor reads keys now. A widget that has wrapped ours in its turn may call it again.
+# line-init: the editor reads keys now. A widget that wraps ours may call it again.
 __shelld_line_init() {
 	{ builtin local __shelld_status="$?" } 2>/dev/null
 	if [[ -n $__shelld_i && -z $__shelld_w ]]; then
 		{
 			__shelld_set_w 1
 			builtin zle __shelld_user_line_init -- "$@"
-		} always { # an interrupt ends it, too
+		} always { # also after an interrupt
 			__shelld_set_w ''
 		}
 	fi
@@ -108,7 +108,7 @@ __shelld_line_init() {
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		if [[ -z $__shelld_w && $CONTEXT == start ]]; then
 			builtin trap '' INT
-			if [[ -n $__shelld_g ]]; then # somebody has taken away the hook that tells it
+			if [[ -n $__shelld_g ]]; then # the hook that reports the end was removed
 				builtin local __shelld_reply
 				__shelld_escape "$PWD"
 				__shelld_a="E;${__shelld_s:-0};$__shelld_status;$__shelld_reply" __shelld_s='' __shelld_g='' __shelld_o=''
@@ -129,20 +129,20 @@ __shelld_set_w() {
 	} 2>/dev/null
 }
 
-# preexec: a command line is about to run. Where an interrupt comes while this does, it will not: but
-# $? is then what it was before.
+# preexec: a command line is about to run. If an interrupt comes during this function, it will not run, but $? then
+# keeps its old value.
 __shelld_preexec() {
 	{ {
 		builtin local __shelld_status="$?" __shelld_traced=${options[xtrace]}
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
-		builtin trap - DEBUG # until the end of this function: it would write into the command's output
+		builtin trap - DEBUG # until the end of this function: its output would mix with the command's
 		__shelld_unhide
 		builtin local __shelld_reply=$__shelld_t
-		# The last argument is what the command finds in $_.
-		if [[ $__shelld_o == 2 && $__shelld_traced == on ]]; then # the trace of eval is to come before
+		# The command finds the last argument in $_.
+		if [[ $__shelld_o == 2 && $__shelld_traced == on ]]; then # the trace of eval must come before
 			__shelld_reply='__shelld_began'
-			(( __shelld_status == 0 )) || __shelld_reply+=' && :' # it returns that, which is no failure then
+			(( __shelld_status == 0 )) || __shelld_reply+=' && :' # it returns that status, which is no failure then
 			__shelld_c=$__shelld_reply$'\n'$__shelld_c
 		elif [[ -n $__shelld_o ]]; then
 			__shelld_g=1
@@ -158,7 +158,7 @@ __shelld_preexec() {
 	} } 2>/dev/null
 }
 
-# missed takes it that the line does not run, of which it may have been told that it does.
+# missed handles a line that does not run, though it may have been reported as begun.
 __shelld_missed() {
 	__shelld_unhide
 	__shelld_g='' __shelld_a="D;$__shelld_s"
@@ -167,7 +167,7 @@ __shelld_missed() {
 	__shelld_tell "$__shelld_a"
 }
 
-# began tells it from within the line, where preexec has not.
+# began reports the start from within the line, if preexec has not.
 __shelld_began() {
 	{
 		builtin local __shelld_status="$?"
@@ -180,9 +180,9 @@ __shelld_began() {
 	} 2>/dev/null
 }
 
-# hide puts history away, from when a line of ours is accepted until it is about to run. Kept out by
-# status 1 alone, it would be what the arrow key finds at the next prompt; and in another history the line can have
-# the text that hooks are to see. HISTFILE is not set meanwhile, so that nothing is read or written.
+# hide puts history away, from when a line of ours is accepted until it is about to run. If it were only kept out by
+# status 1, the arrow key would find it at the next prompt; and in another history the line can have the text that hooks
+# must see. HISTFILE is unset during that time, so that no file is read or written.
 __shelld_hide() {
 	[[ -z $__shelld_h && ${preexec_functions[-1]-} == __shelld_preexec ]] && __shelld_free HISTFILE || builtin return 0
 	builtin local __shelld_was=unset
@@ -194,8 +194,8 @@ __shelld_hide() {
 	builtin fc -p && __shelld_h=$__shelld_was
 }
 
-# unhide is for whoever finds that the line is about to run, or never will. Done twice it does nothing
-# but where an interrupt comes in between, and the user has put a history away as well.
+# unhide is called when the line is about to run, or never will. A second call has no effect, unless an interrupt comes
+# in between, and the user has also put a history away.
 __shelld_unhide() {
 	[[ -n $__shelld_h ]] || builtin return 0
 	builtin fc -P
@@ -203,16 +203,15 @@ __shelld_unhide() {
 	__shelld_h=''
 }
 
-# addhistory keeps a line of ours out of history, the one that is put away as well as the one in its
-# place: the last line there is what preexec finds as the text of the command. It is the command then, and the line goes
-# to a third one, which zsh drops behind this hook. Where a hook of the user's has put one
-# away, too, its file gets nothing of ours.
+# addhistory keeps a line of ours out of history, both the one that is put away and the one in its place: preexec gets
+# the last line there as the text of the command. That is the command itself then, and our line goes to a third history,
+# which zsh drops after this hook. If a hook of the user's has also put a history away, its file gets none of our lines.
 __shelld_addhistory() {
 	{
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
 		[[ -n $__shelld_o ]] || builtin return 0
-		builtin trap - ZERR # until the end of this function: that is no failure
+		builtin trap - ZERR # until the end of this function: status 1 is not a failure
 		if [[ $__shelld_o == 2 && -n $__shelld_h && -z ${HISTFILE-} ]]; then
 			builtin print -rs -- "${__shelld_c%$'\n'}"
 			builtin fc -p
@@ -221,8 +220,8 @@ __shelld_addhistory() {
 	} 2>/dev/null
 }
 
-# The key that has the command in the FIFO run. read drops blanks at both ends, which stand there
-# between two characters that are none.
+# The key that runs the command in the FIFO. read drops blanks at both ends, so the text stands between two other
+# characters.
 __shelld_trigger() {
 	{
 		builtin emulate -L zsh
@@ -247,19 +246,19 @@ __shelld_trigger() {
 	} 2>/dev/null
 }
 
-# whole says whether __shelld_code is a whole line, and one of which the editor would not ask anything.
+# whole reports whether __shelld_code is a complete line, about which the editor would not ask a question.
 __shelld_whole() {
 	[[ ! -o correct && ! -o correct_all ]] || builtin return 1
 	! __shelld_aliased || builtin return 1
 	builtin local __shelld_text
-	for __shelld_text in $__shelld_code "{ $__shelld_code"$'\n}'; do # what goes on in the next line is whole to the first alone
+	for __shelld_text in $__shelld_code "{ $__shelld_code"$'\n}'; do # a line that continues is accepted only by the first test
 		functions[__shelld_check]=$__shelld_text
 		(( ${+functions[__shelld_check]} )) || builtin return 1
 		builtin unfunction __shelld_check
 	done
 }
 
-# aliased says whether __shelld_code has an alias with something of which the parser would not say that it goes on.
+# aliased reports whether __shelld_code contains an alias with an incomplete construct that the parser would not report.
 __shelld_aliased() {
 	builtin local __shelld_word __shelld_text
 	builtin local -a __shelld_words __shelld_seen
@@ -277,7 +276,7 @@ __shelld_aliased() {
 	builtin return 1
 }
 
-# The key that has hidden code run. zsh itself restores $? behind a widget.
+# The key that runs hidden code. zsh itself restores $? after a widget.
 __shelld_hidden() {
 	{
 		builtin emulate -L zsh
@@ -291,7 +290,7 @@ __shelld_hidden() {
 	} 2>/dev/null
 }
 
-# became tells what has become of the command before. One that was loaded and not begun does not run any more.
+# became reports what happened to the last command. A command that was loaded and has not begun never runs.
 __shelld_became() {
 	__shelld_unhide
 	if [[ -n $__shelld_s && -n $__shelld_g ]]; then
@@ -304,7 +303,7 @@ __shelld_became() {
 	__shelld_tell "$__shelld_a"
 }
 
-# dump FILE writes what is exported.
+# dump FILE writes the exported variables.
 __shelld_dump() {
 	builtin local __shelld_j
 	for __shelld_j in ${(k)parameters[(R)*export*]}; do

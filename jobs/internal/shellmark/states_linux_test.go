@@ -9,20 +9,20 @@ import (
 	"testing"
 )
 
-// A state is what lines write to the file seen, which is to be the same whether the shell has the
-// integration or not, and whether somebody types the lines or they come through the FIFO.
+// A state is a list of lines that write to the file seen. The contents must be the same with and without the
+// integration, and whether the lines are typed or come through the FIFO.
 type state struct {
 	name  string
 	shell Shell
 	rc    string
 	lines []string
-	apart string // ways in which it is not the same, as docs/exec.md says
+	apart string // ways for which it is not the same, as documented in docs/exec.md
 }
 
-// The ways in which a line gets into a shell.
+// Ways in which a line reaches a shell.
 const (
 	typedWay = "typed"
-	lineWay  = "a line" // as the edited line itself, where Payload would have it so
+	lineWay  = "a line" // as the edited line itself, if Payload would choose that
 	evalWay  = "eval"
 )
 
@@ -87,22 +87,22 @@ var states = []state{
 	{name: "where it is", shell: Fish, lines: []string{"echo (status line-number) (status filename) (status function) (status is-block) >>~/seen"}},
 }
 
-// givenWays are those of lines that nobody types.
+// givenWays are the ways other than typing.
 const givenWays = lineWay + " and " + evalWay
 
-// flagged are taken one after the other, each in a line.
+// flagged are run in this order, each as a line.
 var flagged = []string{"set -- -ab -cx y", "getopts abc: o; echo $o $OPTIND >>~/seen", "getopts abc: o; echo $o $OPTIND >>~/seen", "getopts abc: o; echo $o $OPTIND $OPTARG >>~/seen", "echo $OPTIND $# $* >>~/seen"}
 
-// numbers come in an order of their own, or by the clock.
+// numbers depend on a random seed or on the clock.
 var numbers = []string{"RANDOM=5", "echo $RANDOM >>~/seen", "echo $RANDOM >>~/seen", "SECONDS=10000", "((SECONDS >= 10000 && SECONDS < 20000)) && echo later >>~/seen"}
 
 var background = []string{"sleep 1000 &", "p=$!", "[[ $p == $! ]] && echo same >>~/seen", "jobs >>~/seen", "kill $p; wait; true", "jobs >>~/seen; echo over >>~/seen"}
 
-// trapped fail in ways of their own. What is empty on the way has the trap run as well, and the last shows
-// that it is there.
+// trapped fail in different ways. A payload without a command also runs the trap; the last line shows that the trap is
+// set.
 var trapped = []string{"trap 'echo err $? >>~/seen' ERR", "false", "(exit 3)", "echo $? >>~/seen", "true", "for i in 1; do false; done; false", "echo $? >>~/seen; trap -p ERR >>~/seen"}
 
-// TestStates compares what a shell with the integration shows of itself to the same shell without it.
+// TestStates compares the state of a shell with the integration to that of the same shell without it.
 func TestStates(t *testing.T) {
 	for _, state := range states {
 		t.Run(string(state.shell)+", "+state.name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// old makes our file take bash for an old one.
+// old makes our file treat bash as an old version.
 func old(text []byte) []byte {
 	return bytes.Replace(text, []byte("BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]"), []byte("404"), 1)
 }
@@ -139,8 +139,8 @@ func (st state) start(t *testing.T, plain bool, edit func([]byte) []byte) *sessi
 	return start(t, st.shell, setup{files: rc(st.shell, st.rc), plain: plain, edit: edit})
 }
 
-// alone is what the shell shows without the integration. All lines are typed before it reads the first, but in
-// fish, which loses line ends then: there a prompt says that it has come.
+// alone returns the output of the shell without the integration. All lines are typed before it reads the first, except
+// for fish, which would lose line ends: there the test waits for a prompt before each line.
 func (st state) alone(t *testing.T) string {
 	t.Helper()
 	if st.shell == Fish {
@@ -158,8 +158,7 @@ func (st state) alone(t *testing.T) string {
 	return s.seen()
 }
 
-// seen is what it shows with the integration, where each line comes in one way, and code that nobody
-// sees runs behind each.
+// seen returns the output with the integration, if each line comes in one way, followed by hidden code.
 func (st state) seen(t *testing.T, way string, edit func([]byte) []byte) string {
 	t.Helper()
 	s := st.start(t, false, edit)
@@ -192,8 +191,8 @@ func (s *session) seen() string {
 	return strings.ReplaceAll(string(text), s.home, "~")
 }
 
-// TestTrapIsBack holds that the user's trap for ERR is there again where a command for which it was taken away
-// does not run: an interrupt comes before the line is accepted, or a key asks what has become of it.
+// TestTrapIsBack checks that the user's ERR trap is restored if the command for which it was removed does not run:
+// because of an interrupt before the line is accepted, or a key that asks about the command.
 func TestTrapIsBack(t *testing.T) {
 	for name, drop := range map[string]func(s *session){
 		"an interrupt": func(s *session) {
@@ -230,8 +229,8 @@ func TestTrapIsBack(t *testing.T) {
 	}
 }
 
-// TestHalfTypedLine holds that a key of ours runs nothing that somebody has typed or found, whatever
-// takes the first key or a part of it; and that the next command runs.
+// TestHalfTypedLine checks that one of our keys runs no text that the user has typed or searched for, whatever consumes
+// the first key or a part of it; and that the next command runs.
 func TestHalfTypedLine(t *testing.T) {
 	for name, keys := range map[string]string{
 		"a search":             "\x12precious",
@@ -244,7 +243,7 @@ func TestHalfTypedLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, Bash, setup{})
-			s.run("history -s 'touch ran #precious'") // what else comes into it is in the comment
+			s.run("history -s 'touch ran #precious'") // any text appended to it is in the comment
 			from := len(s.out)
 			s.typed(keys)
 			s.awaitText(from, "ious")
@@ -253,7 +252,7 @@ func TestHalfTypedLine(t *testing.T) {
 			_, err = s.fifo.Write(payload)
 			s.must(err)
 			s.typed(string(Bash.Trigger()))
-			if name != "a line that is whole" { // whose key is whole as well
+			if name != "a line that is whole" { // there the key is also intact
 				s.typed("\x07" + string(Bash.Trigger()))
 			}
 			s.await(Loaded)
@@ -267,7 +266,7 @@ func TestHalfTypedLine(t *testing.T) {
 	}
 }
 
-// TestWithoutStandardError holds that a bash whose 2 is closed takes commands, and one that opens it again.
+// TestWithoutStandardError checks that bash takes commands while its stderr is closed, and after it is opened again.
 func TestWithoutStandardError(t *testing.T) {
 	s := start(t, Bash, setup{})
 	s.run("exec 3>&2 2>&-")
@@ -282,8 +281,8 @@ func TestWithoutStandardError(t *testing.T) {
 	}
 }
 
-// TestRedrawnWhileLoaded holds that a prompt which is drawn once more between our key and the begin of the
-// line takes nothing away: fish does so where its window changes its size.
+// TestRedrawnWhileLoaded checks that no output is lost if the prompt is redrawn between our key and the start of the
+// command: fish does so if the size of its window changes.
 func TestRedrawnWhileLoaded(t *testing.T) {
 	s := start(t, Fish, setup{files: rc(Fish, "function again --on-variable __shelld_o; set -q __shelld_o; and commandline -f repaint; end\n")})
 	for range 5 {

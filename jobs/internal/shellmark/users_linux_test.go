@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What users have in their files: each with what its prompt shows, so that it is known to
-// have been read.
+// users are start-up files of users, each with a text that its prompt shows, as proof that it was read.
 var users = []struct {
 	name   string
 	shell  Shell
@@ -74,8 +73,8 @@ func rc(s Shell, text string) map[string]string {
 	return map[string]string{map[Shell]string{Bash: ".bashrc", Zsh: ".zshrc", Fish: ".config/fish/config.fish"}[s]: text + "\n"}
 }
 
-// TestUsers holds that what a user has changes nothing of what is told of a command, and
-// that his files are honoured.
+// TestUsers checks that users' settings do not change what is reported about a command, and that their files are
+// honoured.
 func TestUsers(t *testing.T) {
 	for _, user := range users {
 		t.Run(string(user.shell)+", "+user.name, func(t *testing.T) {
@@ -123,7 +122,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestTyped tells of what somebody types as well.
+// TestTyped checks that typed commands are reported as well.
 func TestTyped(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh, Fish} {
 		t.Run(string(shell), func(t *testing.T) {
@@ -145,7 +144,7 @@ func TestTyped(t *testing.T) {
 					t.Errorf("%+v", got)
 				}
 			}
-			// What is being typed is replaced.
+			// An unfinished typed line is replaced.
 			s.typed("echo half of a li")
 			if got := s.run("echo whole"); got.out != "whole\n" {
 				t.Errorf("%+v", got)
@@ -154,7 +153,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// TestHistory holds that nothing of ours is in it.
+// TestHistory checks that the history contains no injected line.
 func TestHistory(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh, Fish} {
 		t.Run(string(shell), func(t *testing.T) {
@@ -178,8 +177,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryFile holds that bash writes nothing of ours down, however and whenever it writes, and
-// that what the user says of it stays as it is.
+// TestHistoryFile checks that bash writes no injected line to its history file, in whatever way and whenever it writes,
+// and that the user's settings for history stay unchanged.
 func TestHistoryFile(t *testing.T) {
 	users := map[string]string{
 		"":                "",
@@ -215,7 +214,7 @@ func TestHistoryFile(t *testing.T) {
 	}
 }
 
-// TestBackground counts jobs as where somebody types.
+// TestBackground checks that job numbers are the same as for typed commands.
 func TestBackground(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh} {
 		t.Run(string(shell), func(t *testing.T) {
@@ -269,8 +268,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestReadyIsRaw holds that keys may be typed when Ready has come: the terminal is the
-// line editor's.
+// TestReadyIsRaw checks that keys may be typed after Ready: the line editor has set the terminal to raw mode.
 func TestReadyIsRaw(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh, Fish} {
 		t.Run(string(shell), func(t *testing.T) {
@@ -289,7 +287,7 @@ func TestReadyIsRaw(t *testing.T) {
 	}
 }
 
-// TestInterrupt ends what runs by a key, and keeps the shell.
+// TestInterrupt ends the running command by a key; the shell goes on.
 func TestInterrupt(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh, Fish} {
 		t.Run(string(shell), func(t *testing.T) {
@@ -297,7 +295,7 @@ func TestInterrupt(t *testing.T) {
 			for _, command := range []string{"echo started; cat", "echo started\ncat\necho after"} {
 				began := s.begin(command)
 				s.awaitText(began.At, "started")
-				s.typed("in\r") // that cat reads it
+				s.typed("in\r") // so that cat reads it
 				s.awaitText(began.At, "in\r\nin\r\n")
 				s.typed("\x03")
 				if got := s.end(began); got.exit != 130 || !strings.HasPrefix(got.out, "started\nin\nin\n^C") || strings.Contains(got.out, "after") {
@@ -311,9 +309,9 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptedPrompt interrupts fish while it draws its prompt, which ended the function that does
-// in one of two, so that nobody was told that it reads. Fish itself draws none then once in a hundred, and in one of
-// four on a busy machine: enough rounds tell these from one of two.
+// TestInterruptedPrompt interrupts fish while it draws its prompt. In one of two cases this ended the function that
+// draws it, so that Ready was not reported. fish itself then draws no prompt once in a hundred, and in one of four on a
+// busy machine: enough rounds distinguish these rates from one of two.
 func TestInterruptedPrompt(t *testing.T) {
 	s := start(t, Fish, setup{})
 	const rounds = 90
@@ -338,7 +336,7 @@ func TestInterruptedPrompt(t *testing.T) {
 	}
 }
 
-// TestTitle holds that a title speaks of the command, and never of a line of ours.
+// TestTitle checks that a title contains the command, and never an injected line.
 func TestTitle(t *testing.T) {
 	for name, c := range map[string]struct{ config, want string }{
 		"fish's own": {"", "\x1b]0;echo one; echo two "},
@@ -366,7 +364,7 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// TestPipelineShown holds that nobody sees the line by which fish runs a pipeline, however it wraps.
+// TestPipelineShown checks that the line by which fish runs a pipeline is never visible, however it wraps.
 func TestPipelineShown(t *testing.T) {
 	s := start(t, Fish, setup{})
 	for _, command := range []string{"echo one | cat", "true | echo '" + strings.Repeat("long ", 100) + "'", "false | true"} {
@@ -387,7 +385,7 @@ func TestPipelineShown(t *testing.T) {
 	}
 	began := s.begin("echo started | cat; cat")
 	s.awaitText(began.At, "started")
-	s.typed("in\r") // that cat reads it
+	s.typed("in\r") // so that cat reads it
 	s.awaitText(began.At, "in\r\nin\r\n")
 	s.typed("\x03")
 	if got := s.end(began); got.exit != 130 {
@@ -398,7 +396,7 @@ func TestPipelineShown(t *testing.T) {
 	}
 }
 
-// TestMore drops a line that is not whole, and one that is being looked for.
+// TestMore drops incomplete lines.
 func TestMore(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh} {
 		t.Run(string(shell), func(t *testing.T) {
@@ -416,7 +414,7 @@ func TestMore(t *testing.T) {
 	}
 }
 
-// TestStopped has a command stopped by a key, which ends it for the shell.
+// TestStopped stops a command by a key; for the shell, that ends it.
 func TestStopped(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh, Fish} {
 		t.Run(string(shell), func(t *testing.T) {
@@ -437,9 +435,9 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestViCommand has a command run from the mode in which keys are commands.
+// TestViCommand runs a command from vi command mode.
 func TestViCommand(t *testing.T) {
-	for _, shell := range []Shell{Bash, Zsh} { // fish takes what comes at once behind Escape for a key with Alt
+	for _, shell := range []Shell{Bash, Zsh} { // fish treats a key right after Escape as a key with Alt
 		t.Run(string(shell), func(t *testing.T) {
 			s := start(t, shell, setup{})
 			s.run(map[Shell]string{Bash: "set -o vi", Zsh: "bindkey -v"}[shell])
@@ -453,8 +451,8 @@ func TestViCommand(t *testing.T) {
 	}
 }
 
-// TestChangedHistory types lines that change the list of commands from which bash tells what was typed: it
-// tells the line, or none, but no other.
+// TestChangedHistory types lines that change the history, from which bash reports typed commands: it must report the
+// line, or none, but no other.
 func TestChangedHistory(t *testing.T) {
 	const untold = ""
 	type line struct{ typed, told string }
@@ -502,8 +500,8 @@ func TestChangedHistory(t *testing.T) {
 	}
 }
 
-// TestAliases has aliases of the user's stand anywhere in a command: they mean what they do where it is typed,
-// and one that begins something that is not whole is an error, and no question for the rest.
+// TestAliases uses the user's aliases anywhere in a command: they have the same meaning as in typed commands, and an
+// alias that begins something incomplete is an error, and does not make the shell ask for the rest.
 func TestAliases(t *testing.T) {
 	aliases := rc(Bash, `alias ll='ls -d --' again=ll quote='echo "' loop='while true; do' more='echo more ' word=loop paren='echo (' hash='echo a #' ls='ls -1d' two='echo 1; echo 2'`)
 	aliases[".zshrc"] = aliases[".bashrc"]
@@ -535,7 +533,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestPlainAliases holds that an alias of plain words makes no text of a line.
+// TestPlainAliases checks that an alias of plain words does not turn a line into an eval.
 func TestPlainAliases(t *testing.T) {
 	s := start(t, Bash, setup{files: rc(Bash, `alias ls='ls --color=auto' ll='ls -l' loop='for'`)})
 	for command, want := range map[string]string{

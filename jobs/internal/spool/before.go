@@ -1,7 +1,7 @@
 package spool
 
-// ReadBefore returns up to n of the bytes that stand right before an offset: as many as are kept without a gap.
-// Where the last of them is in memory it waits for no disk, and returns no more than is in memory.
+// ReadBefore returns up to n of the bytes right before an offset: as many as are kept without a gap. If the last of
+// them is in memory, it reads no disk, and returns only bytes from memory.
 func (s *Spool) ReadBefore(n int, off int64) []byte {
 	low := max(off-int64(n), 0)
 	if low == off {
@@ -20,14 +20,14 @@ func (s *Spool) ReadBefore(n int, off int64) []byte {
 	return b
 }
 
-// inMemoryBefore is false where the byte before off is not in memory.
+// inMemoryBefore returns false if the byte before off is not in memory.
 func (s *Spool) inMemoryBefore(low, off int64) (b []byte, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if at, ok := s.mem.next(off - 1); !ok || at != off-1 {
 		return nil, false
 	}
-	if head := int64(len(s.mem.head)); off > head && s.mem.start > head { // behind what was dropped
+	if head := int64(len(s.mem.head)); off > head && s.mem.start > head { // after the dropped bytes
 		low = max(low, s.mem.start)
 	}
 	b = make([]byte, off-low)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// defaults are what a server uses.
+// defaults returns the options of a server.
 func defaults(b *testing.B) Options {
 	return Options{Memory: 256 << 10, Tag: testTag, File: openFile(b), DiskHead: 8 << 20, DiskTail: 56 << 20, Total: NewBudget(2 << 30)}
 }
@@ -24,7 +24,7 @@ func appends(b *testing.B, s *Spool, p []byte) {
 	for b.Loop() {
 		s.Append(p)
 	}
-	_ = s.Remove() // Best effort: the directory goes too.
+	_ = s.Remove() // best effort: the directory is removed as well
 }
 
 func BenchmarkRead(b *testing.B) {
@@ -74,7 +74,7 @@ func BenchmarkFinish(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.StopTimer()
-		_ = s.Remove() // Best effort: the directory goes too.
+		_ = s.Remove() // best effort: the directory is removed as well
 		b.StartTimer()
 	}
 }

@@ -5,22 +5,22 @@ import (
 	"sync/atomic"
 )
 
-// A Budget is the room on disk that spools share. It is counted by the byte, so
-// that many short streams do not use it up. The nil Budget has no limit.
+// A Budget is disk space that spools share. It is counted in bytes, so that many short streams do not use it up. A nil
+// Budget has no limit.
 type Budget struct {
 	max  int64
 	used atomic.Int64
 
-	// copying lets one spool at a time hold a second copy of itself (see
-	// Spool.Finish), so that many that end at once do not double what is used.
+	// copying is held by a spool during the time in which it has a second copy of its file (see Spool.Finish), so that
+	// many spools that end at once do not double the usage.
 	copying sync.Mutex
 }
 
-// NewBudget returns one of max bytes.
+// NewBudget returns a Budget of max bytes.
 func NewBudget(max int64) *Budget { return &Budget{max: max} }
 
-// Used returns how many bytes of the budget's spools are on disk. The lines that
-// Finish adds are counted though they are never refused.
+// Used returns the number of bytes that the budget's spools have on disk. It includes the lines that Finish adds,
+// though these are never refused.
 func (b *Budget) Used() int64 {
 	if b == nil {
 		return 0
@@ -28,7 +28,7 @@ func (b *Budget) Used() int64 {
 	return b.used.Load()
 }
 
-// take returns how many of n bytes are granted: fewer when the budget is used up.
+// take returns how many of n bytes are granted: fewer if the budget is used up.
 func (b *Budget) take(n int64) int64 {
 	if b == nil {
 		return n
@@ -52,14 +52,14 @@ func (b *Budget) takeAll(n int64) bool {
 	return true
 }
 
-// charge counts n bytes, or gives them back, without asking.
+// charge adds n bytes, or subtracts them if n is negative, regardless of the limit.
 func (b *Budget) charge(n int64) {
 	if b != nil {
 		b.used.Add(n)
 	}
 }
 
-// alone runs f while no other spool of the budget is in here.
+// alone runs f while no other spool of the budget runs in it.
 func (b *Budget) alone(f func() error) error {
 	if b != nil {
 		b.copying.Lock()

@@ -9,7 +9,7 @@ import (
 
 func TestBudgetUsedUp(t *testing.T) {
 	for _, test := range []struct {
-		budget, used int64 // used by others
+		budget, used int64 // by other spools
 		want         []Range
 	}{
 		{1000, 0, []Range{{0, 100}, {9600, 10000}}},   // its own limit comes first
@@ -48,7 +48,7 @@ func TestBudgetUsedUp(t *testing.T) {
 	}
 }
 
-// Room that one spool gives back is another's.
+// Space that one spool returns is available to others.
 func TestBudgetComesBack(t *testing.T) {
 	b := NewBudget(100)
 	first := newSubject(t, Options{Memory: 8, DiskHead: 50, DiskTail: 50, Total: b}, 1)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// lazy is a spool whose file is made with its first byte, and how often it was.
+// lazy returns a spool that creates its file with the first byte, and the number of times that it did.
 func lazy(t *testing.T, o Options) (s *subject, made *int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "stdout.txt")
@@ -40,7 +40,7 @@ func TestMadeWithTheFirstByte(t *testing.T) {
 	s.checkFile(t, finished(s.all, s.Kept()))
 }
 
-// A spool that was ended before its first byte makes no file any more.
+// A spool that is ended before its first byte creates no file.
 func TestEndedBeforeTheFirstByte(t *testing.T) {
 	for name, end := range map[string]func(*Spool) error{
 		"finish": (*Spool).Finish, "close": (*Spool).Close, "remove": (*Spool).Remove,

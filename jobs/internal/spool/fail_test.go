@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// failAfter lets the file take n bytes more, the last of them as a part of a write.
+// failAfter makes the writes to the file fail after n more bytes. The last ones are a part of a write.
 func failAfter(s *subject, n int) {
 	write := s.writeAt
 	s.writeAt = func(p []byte, pos int64) (int, error) {
@@ -39,7 +39,7 @@ func TestFileFails(t *testing.T) {
 			t.Fatalf("after %d bytes: told %v", after, told)
 		}
 		least := int64(min(after, 20))
-		if after <= 70-12 { // else the write that failed was to overwrite something
+		if after <= 70-12 { // otherwise the failed write was about to overwrite older bytes
 			least = int64(after)
 		}
 		if k := s.Stored(); after > 0 && (k[0].From != 0 || k[0].To < least) {
@@ -57,7 +57,7 @@ func TestFileFails(t *testing.T) {
 	}
 }
 
-// The real thing: a device that is always full.
+// A real device that is always full.
 func TestFullDevice(t *testing.T) {
 	f, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {
@@ -146,8 +146,7 @@ func TestGoneAfterFinish(t *testing.T) {
 	}
 }
 
-// What may still be there is an error for those who can tell one, and no gap; when it can be read
-// again, it is.
+// Bytes that may still exist yield an error in TryRead, not a gap. They can be read after the error has gone.
 func TestUnreadable(t *testing.T) {
 	var past []Range
 	s := newSubject(t, Options{Memory: 10, DiskHead: 200, DiskTail: 50, Unread: func(r Range, err error) {
@@ -183,7 +182,7 @@ func TestUnreadable(t *testing.T) {
 	if data, gaps, err := s.TryReadRange(20, 60); string(data) != string(s.all[20:60]) || gaps != nil || err != nil {
 		t.Errorf("%q, gaps %v, %v", data, gaps, err)
 	}
-	// What somebody has cut is gone, and no error.
+	// Truncated bytes are gone; that is not an error.
 	if err := os.Truncate(s.path, 30); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +194,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// A read that fails once and not again is no failure.
+// A read that fails once is retried.
 func TestReadAgain(t *testing.T) {
 	s := newSubject(t, Options{Memory: 10, DiskHead: 200, DiskTail: 50, Unread: func(r Range, err error) { t.Errorf("gone past %v: %v", r, err) }}, 0)
 	s.append(t, 100)
@@ -218,7 +217,7 @@ func (f *failingOnce) ReadAt(p []byte, off int64) (int, error) {
 	return f.ReaderAt.ReadAt(p, off)
 }
 
-// A file that somebody cut is told as a gap, not as silence or zeros.
+// A truncated file is reported as a gap, not as silence or zeros.
 func TestCutByOthers(t *testing.T) {
 	s := newSubject(t, Options{Memory: 10, DiskHead: 20, DiskTail: 5000}, 0)
 	s.append(t, 100)
@@ -239,7 +238,7 @@ func TestCutByOthers(t *testing.T) {
 	s.checkFile(t, finished(s.all, s.Kept()))
 }
 
-// What is in memory goes into the file at the end if it is not there any more, since memory is given up then.
+// Finish writes bytes from memory to the file if they are missing there, because it then frees the memory.
 func TestFinishRepairsFromMemory(t *testing.T) {
 	const printed = 100_000
 	for _, test := range []struct {
@@ -252,7 +251,7 @@ func TestFinishRepairsFromMemory(t *testing.T) {
 		{"a cut to nothing", 0, 0},
 	} {
 		if test.size >= printed && runtime.GOOS != "linux" {
-			continue // Only there a hole is looked for at the end.
+			continue // Only Linux can find a hole at the end.
 		}
 		t.Run(test.name, func(t *testing.T) {
 			s := newSubject(t, Options{Memory: 256 << 10, DiskHead: 200_000, DiskTail: 200_000, Tag: "test"}, 0)
@@ -272,7 +271,7 @@ func TestFinishRepairsFromMemory(t *testing.T) {
 	}
 }
 
-// If the file cannot be mended, memory is not given up.
+// If the file cannot be repaired, memory is not freed.
 func TestFinishKeepsMemoryOfCutFile(t *testing.T) {
 	full := errors.New("full")
 	s := newSubject(t, Options{Memory: 256 << 10, DiskHead: 200_000, DiskTail: 200_000, Tag: "test", Record: func([]Range) error { return full }}, 0)
@@ -286,7 +285,7 @@ func TestFinishKeepsMemoryOfCutFile(t *testing.T) {
 	s.verify(t)
 }
 
-// What was cut off the file is read from memory as far as that has it.
+// Bytes truncated from the file are read from memory, if it has them.
 func TestMemoryBehindCut(t *testing.T) {
 	for name, size := range map[string]int64{"a cut": 30, "a hole": 1000} {
 		t.Run(name, func(t *testing.T) {
@@ -306,7 +305,7 @@ func TestMemoryBehindCut(t *testing.T) {
 	}
 }
 
-// What is written behind a cut leaves no hole that reads as zeros: storing ends there.
+// A write after a truncated end must not leave a hole that reads as zeros: storing ends there.
 func TestWriteBehindCut(t *testing.T) {
 	for _, test := range []struct {
 		name              string
@@ -343,8 +342,8 @@ func TestWriteBehindCut(t *testing.T) {
 	}
 }
 
-// A file that was cut and made as long as before has a hole, which no size tells of. Its NUL bytes are no output: not
-// while the stream goes on, and not when it has ended, whether they were read before or not.
+// A file that was truncated and extended to its old length has a hole that its size does not show. The NUL bytes in it
+// are not output: neither while the stream goes on, nor after its end, whether they were read before or not.
 func TestHoleIsNoOutput(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -358,7 +357,7 @@ func TestHoleIsNoOutput(t *testing.T) {
 		{"not read, longer than it was", 30_001, 120_000, false},
 	} {
 		if !test.read && runtime.GOOS != "linux" {
-			continue // Only there it is looked for at the end.
+			continue // Only Linux can find a hole at the end.
 		}
 		t.Run(test.name, func(t *testing.T) {
 			budget := NewBudget(1 << 20)
@@ -398,7 +397,7 @@ func TestHoleIsNoOutput(t *testing.T) {
 	}
 }
 
-// A NUL byte that the job has printed is output, and so is what comes behind it.
+// A NUL byte that the job has printed is output, and so are the bytes after it.
 func TestPrintedNULIsOutput(t *testing.T) {
 	s := newSubject(t, Options{Memory: 64, DiskHead: 200_000, DiskTail: 200_000}, 0)
 	p := append(bytes.Repeat([]byte("a"), 1000), make([]byte, 100_000)...)
@@ -412,7 +411,7 @@ func TestPrintedNULIsOutput(t *testing.T) {
 	s.checkFile(t, p)
 }
 
-// What a cut frees, others may take.
+// Space freed by a truncation is returned to the budget.
 func TestCutGivesRoomBack(t *testing.T) {
 	budget := NewBudget(10_000)
 	s := newSubject(t, Options{Memory: 64, DiskHead: 5000, DiskTail: 5000, Total: budget}, 0)
@@ -440,7 +439,7 @@ func TestCloseWithoutFinish(t *testing.T) {
 		t.Errorf("kept %v, not %v", s.Kept(), kept)
 	}
 	s.verify(t)
-	s.append(t, 30) // by a loop that was not told yet: it must not be in the way
+	s.append(t, 30) // by a loop that does not know of the end yet; it must not fail
 	s.verify(t)
 	for range 2 {
 		if err := s.Remove(); err != nil {

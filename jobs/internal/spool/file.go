@@ -8,15 +8,15 @@ import (
 	"os"
 )
 
-// errGone says that a path leads no longer to the file that was stored there.
+// errGone means that a path no longer leads to the file that was stored there.
 var errGone = errors.New("the output file is gone, or another one is in its place")
 
-// A source is where bytes of the file are read.
+// A source reads the bytes of the file.
 type source struct {
-	open io.ReaderAt // nil: opened for each read, so that an ended stream holds no descriptor
+	open io.ReaderAt // nil: the file is opened for each read, so that an ended stream holds no descriptor
 
 	path string
-	info fs.FileInfo // which file is meant; set when open is not
+	info fs.FileInfo // identifies the file; set if open is nil
 }
 
 func (s source) readAt(p []byte, pos int64) (int, error) {
@@ -31,18 +31,18 @@ func (s source) readAt(p []byte, pos int64) (int, error) {
 	return f.ReadAt(p, pos)
 }
 
-// reopen opens the file at path if it is the one that info is about; an error
-// that is errGone says that it is not, and never will be again.
+// reopen opens the file at path if it is the one that info describes. It returns errGone if it is not; then it never
+// will be again.
 func reopen(path string, info fs.FileInfo) (*os.File, error) {
 	f, err := os.OpenFile(path, readFlags, 0)
 	if err != nil {
 		if gone := identify(path, info); gone != nil {
 			return nil, gone
 		}
-		return nil, err // it is there and can't be opened: too many open files, say
+		return nil, err // the file exists but cannot be opened, for example because too many files are open
 	}
 	now, err := f.Stat()
-	// Another file may have got the number of one that was deleted.
+	// Another file may have the inode number of a deleted one.
 	if err == nil && (!os.SameFile(now, info) || now.Size() != info.Size()) {
 		err = fmt.Errorf("%s: %w", path, errGone)
 	}
@@ -53,8 +53,7 @@ func reopen(path string, info fs.FileInfo) (*os.File, error) {
 	return f, nil
 }
 
-// identify says whether path leads to the file that info is about, links not
-// followed.
+// identify returns errGone if path does not lead to the file that info describes. It does not follow links.
 func identify(path string, info fs.FileInfo) error {
 	now, err := os.Lstat(path)
 	switch {

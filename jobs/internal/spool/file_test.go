@@ -10,18 +10,18 @@ import (
 	"testing"
 )
 
-// openFile makes a file as the spool's caller does.
+// openFile creates a file like a caller of the spool.
 func openFile(t testing.TB) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(t.TempDir(), "stdout.txt"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = f.Close() }) // Best effort: the spool has closed it, as a rule.
+	t.Cleanup(func() { _ = f.Close() }) // best effort: the spool has usually closed it
 	return f
 }
 
-// A subject is a spool beside everything that was written to it.
+// A subject is a spool with a copy of everything that was written to it.
 type subject struct {
 	*Spool
 	all  []byte
@@ -59,7 +59,7 @@ func (s *subject) appendText(t testing.TB, n int) {
 	}
 }
 
-// verify reads everything, and pieces of it, and holds it against Kept.
+// verify reads everything, and pieces of it, and compares it with Kept.
 func (s *subject) verify(t testing.TB) {
 	t.Helper()
 	kept, end := s.Kept(), int64(len(s.all))
@@ -86,7 +86,7 @@ func (s *subject) verify(t testing.TB) {
 	}
 }
 
-// bounds is what Kept must have on disk, worked out anew from the sizes alone.
+// bounds returns the ranges that must be on disk, computed from the sizes alone.
 func bounds(end, head, tail int64) []Range {
 	if end <= head+tail {
 		return []Range{{0, end}}
@@ -94,7 +94,7 @@ func bounds(end, head, tail int64) []Range {
 	return merge(slices.DeleteFunc([]Range{{0, head}, {end - tail, end}}, func(r Range) bool { return r.From >= r.To }))
 }
 
-// finished is the file that a person reads.
+// finished returns the expected contents of the finished file.
 func finished(all []byte, kept []Range) []byte {
 	var out []byte
 	next, end := int64(0), int64(len(all))
@@ -125,7 +125,7 @@ func (s *subject) checkFile(t testing.TB, want []byte) {
 func TestFileAgainstPlainSlice(t *testing.T) {
 	for _, o := range []Options{
 		{Memory: 200, DiskHead: 1000, DiskTail: 3000},
-		{Memory: 5000, DiskHead: 100, DiskTail: 700}, // memory has more than the disk
+		{Memory: 5000, DiskHead: 100, DiskTail: 700}, // more in memory than on disk
 		{Memory: 0, DiskHead: 0, DiskTail: 1},
 		{Memory: 64, DiskHead: 777, DiskTail: 0},
 		{Memory: 64, DiskHead: 0, DiskTail: 4096},
@@ -173,7 +173,7 @@ func TestMarkerLine(t *testing.T) {
 	for _, p := range []string{"abc", "def", "ghijkl", "mno", "pq"} {
 		s.Append([]byte(p))
 	}
-	s.checkFile(t, []byte("abcdqlmnop")) // the ring, before
+	s.checkFile(t, []byte("abcdqlmnop")) // the ring, before Finish
 	if err := s.Finish(); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestMarkerLine(t *testing.T) {
 	}
 }
 
-// A file that is in order is not written anew: a person who follows it keeps it.
+// A file that is in order is not rewritten: a person may be following it.
 func TestFinishLeavesWhatIsInOrder(t *testing.T) {
 	for _, n := range []int{0, 1, 99, 100} {
 		s := newSubject(t, Options{Memory: 50, DiskHead: 40, DiskTail: 60}, 0)
@@ -207,8 +207,7 @@ func TestFinishLeavesWhatIsInOrder(t *testing.T) {
 	}
 }
 
-// What End tells of is in the file: a crash at any time loses none of it that the
-// caps keep.
+// Bytes before End are in the file: a crash at any time loses none of them, except beyond the limits.
 func TestStoredBeforeTold(t *testing.T) {
 	s := newSubject(t, Options{Memory: 1 << 10, DiskHead: 1 << 10, DiskTail: 3 << 10}, 7)
 	write := s.writeAt
@@ -227,7 +226,7 @@ func TestStoredBeforeTold(t *testing.T) {
 	}
 }
 
-// An append is one write, two where the ring wraps.
+// An append is one write, two if the ring wraps.
 func TestOneWriteEach(t *testing.T) {
 	s := newSubject(t, Options{DiskHead: 1000, DiskTail: 1000}, 1)
 	writes, write := 0, s.writeAt

@@ -10,25 +10,23 @@ import (
 	"slices"
 )
 
-// marker is the line that stands in the file where output was dropped.
+// marker is the line in the file in place of dropped output.
 const marker = "\n[shelld: %d bytes omitted here, offsets %d to %d]\n"
 
-// Marker is the line that stands for the bytes from one offset to another.
+// Marker returns the line that stands for the bytes from one offset to another.
 func Marker(from, to int64) string { return fmt.Sprintf(marker, to-from, from, to) }
 
-// Finish makes the file what a person reads: what is kept in the order in which it
-// was written, with one line wherever something was dropped, as a rule between
-// head and tail. It is called once nothing will be appended; reads go on beside it
-// and after it. It leaves no descriptor behind, and in memory only what the budget
-// had no room for. Where the error says that the file is gone, both stay and serve
-// the readers until Close.
+// Finish turns the file into readable text: the kept bytes in the order in which they were written, with a line in
+// place of each dropped range, usually one between head and tail. It must be called after the last Append; reads may go
+// on during and after it. Afterwards it holds no descriptor, and in memory only the bytes for which the budget had no
+// space. If the error says that the file is gone, both are kept for the readers until Close.
 //
-// A file that is in order already, which most are, is left alone. Any other is
-// written anew beside the old one, which is then replaced: a crash leaves the one
-// or the other, and Record has told before which lines are ours. Turning the ring in place would need no second copy, but write
-// every byte twice, and a crash in the middle would leave shreds.
+// A file that is already in order, as most are, is left alone. Any other file is rewritten next to the old one, and
+// then replaces it: a crash leaves either of them, and Record has written down before which lines are markers. Rotating
+// the ring in place would need no second copy, but would write every byte twice, and a crash in the middle would leave
+// fragments.
 //
-// On any other error the file stays as it is, and is read as before.
+// After any other error the file stays as it is, and is read as before.
 func (s *Spool) Finish() error {
 	s.over.Store(true)
 	s.appending.Lock()
@@ -43,7 +41,7 @@ func (s *Spool) Finish() error {
 	return errors.Join(late, s.finish())
 }
 
-// finish is Finish where there is a file.
+// finish is Finish if there is a file.
 func (s *Spool) finish() error {
 	info, err := s.file.Stat()
 	if err == nil {
@@ -62,7 +60,7 @@ func (s *Spool) finish() error {
 		if !slices.Equal(left, kept) && !told {
 			holed = s.out.cut(s.out.length)
 		}
-		kept, ordered = left, false // What is in memory may not be in the file any more.
+		kept, ordered = left, false // Bytes in memory may no longer be in the file.
 		s.noteDamage()
 	}
 	if !ordered {
@@ -74,7 +72,7 @@ func (s *Spool) finish() error {
 	return errors.Join(holed, err)
 }
 
-// printed returns what is left of kept without the holes in the file.
+// printed returns kept without the holes in the file.
 func (s *Spool) printed(kept []Range) (left []Range) {
 	buf := make([]byte, 256<<10)
 	for _, r := range kept {
@@ -90,8 +88,8 @@ func (s *Spool) printed(kept []Range) (left []Range) {
 	return merge(left)
 }
 
-// claim returns what the finished file will hold: what is in it and, where the
-// budget lets it, what is in memory alone.
+// claim returns the ranges of the finished file: those that are in the file now and, if the budget has space for them,
+// those that are only in memory.
 func (s *Spool) claim() []Range {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +103,7 @@ func (s *Spool) claim() []Range {
 	return kept
 }
 
-// settle tells the budget how long the file is in the end.
+// settle reports the final size of the file to the budget.
 func (s *Spool) settle(size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,8 +111,8 @@ func (s *Spool) settle(size int64) {
 	s.charged = size
 }
 
-// rewrite replaces the file, which old is about, by one with the ranges of kept in
-// order. If that fails, the descriptor is closed all the same.
+// rewrite replaces the file, which old describes, by one with the ranges of kept in order. If that fails, the
+// descriptor is closed nevertheless.
 func (s *Spool) rewrite(kept []Range, old fs.FileInfo) error {
 	tmp, err := os.CreateTemp(filepath.Dir(s.src.path), ".spool-*") // 0600
 	if err != nil {
@@ -138,8 +136,7 @@ func (s *Spool) rewrite(kept []Range, old fs.FileInfo) error {
 	return nil
 }
 
-// copyTo writes the finished file and returns where everything is in it. It reads
-// as any reader does.
+// copyTo writes the finished file and returns the positions of its bytes. It reads like any other reader.
 func (s *Spool) copyTo(w io.Writer, kept []Range) (packed []extent, err error) {
 	buf := make([]byte, 256<<10)
 	var pos, next int64
@@ -175,11 +172,11 @@ func (s *Spool) copyTo(w io.Writer, kept []Range) (packed []extent, err error) {
 	return packed, nil
 }
 
-// replace puts the file name, which info is about, into the place of the old one. The
-// lock is not held while the disk works: others ask what is kept, and must not wait.
+// replace moves the file name, which info describes, over the old one. The lock is not held during disk operations,
+// because Kept and others must not block.
 func (s *Spool) replace(name string, packed []extent, info fs.FileInfo) error {
 	if !replacesOpen {
-		_ = s.file.Close() // nothing is owed: what was written can be read
+		_ = s.file.Close() // the error is ignored: all that was written can be read
 	}
 	if err := os.Rename(name, s.src.path); err != nil {
 		return err
@@ -193,14 +190,13 @@ func (s *Spool) replace(name string, packed []extent, info fs.FileInfo) error {
 	return nil
 }
 
-// detach closes the descriptor. The file, which info is about, is from then on
-// opened for each read.
+// detach closes the descriptor. From then on the file, which info describes, is opened for each read.
 func (s *Spool) detach(info fs.FileInfo) error {
 	s.mu.Lock()
 	s.swap(info)
 	s.mu.Unlock()
-	err := s.file.Close()             // after that, and without the lock, as in replace
-	if errors.Is(err, os.ErrClosed) { // by replace
+	err := s.file.Close()             // without the lock, for the same reason as in replace
+	if errors.Is(err, os.ErrClosed) { // closed by replace
 		err = nil
 	}
 	return err
@@ -213,8 +209,7 @@ func (s *Spool) noteDamage() {
 	s.damaged = true
 }
 
-// swap goes over to reading by name and gives up the memory of what the file has.
-// The caller holds mu.
+// swap switches to reading by name, and frees the memory of bytes that the file has. The caller holds mu.
 func (s *Spool) swap(info fs.FileInfo) {
 	s.src = source{path: s.src.path, info: info}
 	if !s.damaged && Length(merge(s.disk.ranges(nil))) == Length(s.kept()) {
@@ -222,16 +217,15 @@ func (s *Spool) swap(info fs.FileInfo) {
 	}
 }
 
-// forget withdraws what was in the file, for good.
+// forget withdraws all bytes of the file, permanently.
 func (s *Spool) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.disk.packed = []extent{}
 }
 
-// Close closes the descriptor, if Finish has not, and leaves the file as it is: for
-// a stream that nobody sees to its end. What is stored stays readable for as long
-// as the file is where it was.
+// Close closes the descriptor, if Finish has not done so, and leaves the file as it is, for a stream that is not read
+// to its end. The stored bytes stay readable as long as the file stays in its place.
 func (s *Spool) Close() error {
 	s.over.Store(true)
 	s.ending.Lock()
@@ -239,7 +233,7 @@ func (s *Spool) Close() error {
 	return s.close()
 }
 
-// close is Close for those who hold ending.
+// close is Close for callers that hold ending.
 func (s *Spool) close() error {
 	s.create = nil
 	if s.file == nil || s.src.open == nil {
@@ -256,9 +250,9 @@ func (s *Spool) close() error {
 	return s.detach(info)
 }
 
-// Remove deletes the file, gives its room back to the budget, and closes what is
-// open. What is in memory alone stays readable. A file that is gone already is no
-// error; another one in its place is, and is left alone.
+// Remove deletes the file, returns its space to the budget, and closes the descriptor. Bytes that are only in memory
+// stay readable. If the file is already gone, that is not an error. If another file is in its place, that is an error,
+// and Remove leaves that file alone.
 func (s *Spool) Remove() error {
 	s.over.Store(true)
 	s.ending.Lock()

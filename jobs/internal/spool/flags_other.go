@@ -4,9 +4,9 @@ package spool
 
 import "os"
 
-// readFlags opens a stored file again. There is no flag here against links; what
-// was opened is compared with what was stored.
+// readFlags are for reopening a stored file. There is no flag against links here; the opened file is compared with the
+// stored one instead.
 const readFlags = os.O_RDONLY
 
-// replacesOpen says whether a file can be replaced while somebody has it open.
+// replacesOpen reports whether a file can be replaced while it is open.
 const replacesOpen = false

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// readFlags opens a stored file again: it follows no link that was put in its
-// place, and does not wait for the writer of a pipe that was.
+// readFlags are for reopening a stored file. If it was replaced by a link, the link is not followed; if by a pipe, the
+// open does not wait for a writer.
 const readFlags = os.O_RDONLY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// replacesOpen says whether a file can be replaced while somebody has it open.
+// replacesOpen reports whether a file can be replaced while it is open.
 const replacesOpen = true

@@ -6,30 +6,29 @@ import (
 	"io"
 )
 
-// This file reads what a living server goes on writing to, from outside of that: nothing
-// holds its appender up, and what it overwrites meanwhile must not be taken for what was there.
+// This file reads a file that another, living server still writes to. The reader does not block that server's appender,
+// and must not mistake bytes that are being overwritten for the old ones.
 
-// A Watch is how who reads the file of a living server sees what becomes of it.
+// A Watch returns the current state of the file of a living server.
 type Watch struct {
-	Size   func() (int64, error)  // of the file, now
-	Record func() (Record, error) // what is written down of it now
+	Size   func() (int64, error)  // of the file
+	Record func() (Record, error) // what is written down about it
 }
 
-// Watch has [Stored.Read] look after each piece whether it was overwritten meanwhile. It is for
-// files of which nothing final is written down.
+// Watch makes [Stored.Read] check after each piece whether it was overwritten during the read. It is for files without
+// a final record.
 func (s *Stored) Watch(w Watch) { s.watch = &w }
 
-// Read copies bytes of the stream into p, from the first offset that is not below off and of
-// which the file still has something, and returns how many and where they begin. at > off means
-// that [off, at) is not there, or is not any more; n == 0 that there is nothing behind off. It
-// never reads across what is missing.
+// Read copies bytes of the stream into p, from the first offset at or after off that the file still has, and returns
+// their number and the offset of the first one. at > off means that [off, at) is missing, or no longer there; n == 0
+// means that there is nothing from off on. It never reads across a missing range.
 //
-// What was there is what was when the file was looked at; what comes later is not read.
+// It reads only bytes that existed when ReadStored examined the file, not later ones.
 func (s *Stored) Read(p []byte, off int64) (n int, at int64, err error) {
 	n, at, err = s.readPiece(p, max(off, 0))
 	for n > 0 && n < len(p) {
 		next := at + int64(n)
-		more, from, _ := s.readPiece(p[n:], next) // An error is for the next call.
+		more, from, _ := s.readPiece(p[n:], next) // The next call returns the error.
 		if more == 0 || from != next {
 			break
 		}
@@ -38,7 +37,7 @@ func (s *Stored) Read(p []byte, off int64) (n int, at int64, err error) {
 	return n, at, err
 }
 
-// Now returns the ranges that Read finds, as far as it has seen what became of the file.
+// Now returns the ranges that Read can still find, according to its last check of the file.
 func (s *Stored) Now() []Range { return merge(s.places.ranges(nil)) }
 
 // readPiece reads from one extent of the file.
@@ -54,7 +53,7 @@ func (s *Stored) readPiece(p []byte, off int64) (n int, at int64, err error) {
 			return 0, off, err
 		}
 		if int64(n) < want {
-			return 0, off, io.ErrUnexpectedEOF // somebody has cut it meanwhile
+			return 0, off, io.ErrUnexpectedEOF // the file was truncated during the read
 		}
 		if err := s.review(); err != nil {
 			return 0, off, err
@@ -67,10 +66,9 @@ func (s *Stored) readPiece(p []byte, off int64) (n int, at int64, err error) {
 	return 0, off, nil
 }
 
-// review withdraws what its server may have overwritten before now, or be about to overwrite:
-// what was read before and is kept after is whole. The server tells of a piece by the mark before
-// it writes the next one, so that it is never further on than a piece from there; and it marks
-// the file as a ring before it overwrites anything.
+// review withdraws the bytes that the server may have overwritten by now, or may be overwriting: bytes that are kept
+// both before the read and after it are intact. The server writes the mark after each piece, before the next one, so
+// that it is never more than a piece ahead of its mark; and it marks the file as a ring before it overwrites anything.
 func (s *Stored) review() error {
 	if s.watch == nil {
 		return nil
@@ -92,17 +90,17 @@ func (s *Stored) review() error {
 		return nil
 	}
 	record, err := s.watch.Record()
-	if err == nil && record.tellsOf(&now, size) { // else the job has printed that
+	if err == nil && record.tellsOf(&now, size) { // else the line is output of the job
 		now.end = s.end
 		s.isRing, s.places = true, now
 	}
 	return err
 }
 
-// readWhole reads a line that its server may be about to replace by one of the same length: it is
-// whole where it is the same twice.
+// readWhole reads a line that the server may be replacing by one of the same length. Two equal reads in a row mean that
+// the line is intact.
 func readWhole(file io.ReaderAt, pos int64, length int) ([]byte, error) {
-	const most = 10_000 // far more than it takes: the server has a piece to write in between
+	const most = 10_000 // far more than needed: the server writes a piece between two marks
 	var last []byte
 	for range most {
 		line := make([]byte, length)

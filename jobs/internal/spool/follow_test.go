@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A movingFile is one whose server goes on in the middle of each read of it.
+// A movingFile is a file to which the server writes in the middle of each read.
 type movingFile struct {
 	*os.File
 	move func()
@@ -25,9 +25,8 @@ func (f movingFile) ReadAt(p []byte, pos int64) (n int, err error) {
 	return half + m, err
 }
 
-// What a living server overwrites while its file is read is a gap, and nothing else is: not
-// a byte of what is read stands in another one's place, whether the file was a ring before or
-// has become one since.
+// Bytes that a living server overwrites during a read are reported as a gap, and no others. No byte is returned in
+// place of another one, whether the file was a ring before or has become one since.
 func TestReadOfWhatIsOverwritten(t *testing.T) {
 	wentOn := 0
 	for seed := range uint64(40) {
@@ -60,7 +59,7 @@ func TestReadOfWhatIsOverwritten(t *testing.T) {
 		began := len(s.all)
 		speed := 1 + rnd.IntN(64<<10)
 		st.file = movingFile{f, func() {
-			if len(s.all) < began+3<<20 && rnd.IntN(3) > 0 { // the mark is read until it stands still
+			if len(s.all) < began+3<<20 && rnd.IntN(3) > 0 { // the mark is read repeatedly until it is stable
 				s.append(t, 1+rnd.IntN(speed))
 			}
 		}}
@@ -98,8 +97,7 @@ func TestReadOfWhatIsOverwritten(t *testing.T) {
 	}
 }
 
-// A line that looks like the mark of a ring, at the end of a file that grows, withdraws nothing: a
-// job can print it.
+// A line that looks like the mark of a ring, at the end of a growing file, withdraws nothing: a job can print it.
 func TestReadBesideAPrintedMark(t *testing.T) {
 	s := newSubject(t, Options{Memory: 1 << 10, DiskHead: 30 << 10, DiskTail: 400 << 10, Tag: testTag}, 1)
 	s.append(t, 4096)
@@ -126,7 +124,7 @@ func TestReadBesideAPrintedMark(t *testing.T) {
 	}
 }
 
-// A file that somebody has cut is told, and so is a ring whose mark was taken away.
+// Truncation of the file is reported, and so is the loss of a ring's mark.
 func TestReadOfWhatWasCut(t *testing.T) {
 	var record Record
 	var s *subject
@@ -164,7 +162,7 @@ func TestReadOfWhatWasCut(t *testing.T) {
 	}
 }
 
-// What is read by offset is what the file is told to have, in all kinds of files.
+// Read finds exactly the ranges of Kept, in all kinds of files.
 func TestReadByOffset(t *testing.T) {
 	for seed := range uint64(20) {
 		var record Record

@@ -2,8 +2,8 @@ package spool
 
 import "io"
 
-// hasHole says whether the file has a hole of at least a block: it was cut, and made longer again. A file system
-// that tells of no holes has its first one at the end of the file.
+// hasHole reports whether the file has a hole of at least one block, because it was truncated and extended again. A
+// file system without support for holes reports the first one at the end of the file.
 func (o *output) hasHole() bool {
 	const seekHole = 4
 	at, err := o.file.Seek(0, seekHole)
@@ -11,5 +11,5 @@ func (o *output) hasHole() bool {
 		return false
 	}
 	size, err := o.file.Seek(0, io.SeekEnd)
-	return err == nil && at < size // Else it was cut, and nothing was written behind that.
+	return err == nil && at < size // Otherwise the file was truncated, and nothing was written after that.
 }

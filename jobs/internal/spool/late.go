@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// This file is about a file that cannot be made now, or become a ring, and may be soon: where descriptors
-// or memory are short, which passes. What comes meanwhile is in memory, and follows when there is a
-// file, or until memory has no room for it. A write that fails is no such case: nobody knows how much of
-// it is there.
+// This file handles a file that cannot be created now, or cannot become a ring, but may be soon: if descriptors or
+// memory are short, which is temporary. New output is in memory until then, and is stored as soon as there is a file,
+// or until memory has no more space for it. A failed write is different: it is unknown how much of it is in the file.
 
-// lateTime is how long after a try there is another one where nothing is appended: nobody tells when there
-// are descriptors again.
+// lateTime is the interval between retries if nothing is appended: there is no notification when descriptors become
+// available.
 const lateTime = 250 * time.Millisecond
 
-// A notYet is the error of a step before the first byte that needs it, which may be tried again.
+// A notYet is an error of a step before the write, after which the step may be retried.
 type notYet struct{ error }
 
 func (e notYet) Unwrap() error { return e.error }
 
-// orNotYet is err, as a notYet where something is short which others may give back.
+// orNotYet returns err, as a notYet if it is a lack of something that other code may release.
 func orNotYet(err error) error {
 	if slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(e error) bool { return errors.Is(err, e) }) {
 		return notYet{err}
@@ -29,7 +28,7 @@ func orNotYet(err error) error {
 	return err
 }
 
-// await has what could not be done for now tried again, and takes it for no error. The caller holds appending.
+// await schedules a retry if err is a notYet, and then returns nil. The caller holds appending.
 func (s *Spool) await(err error) error {
 	late, ok := errors.AsType[notYet](err)
 	if !ok {
@@ -45,7 +44,7 @@ func (s *Spool) await(err error) error {
 	return nil
 }
 
-// tryAgain stores what is late where nobody appends, unless the spool was finished or closed.
+// tryAgain stores the late bytes if no Append has done so, unless the spool was finished or closed.
 func (s *Spool) tryAgain() {
 	s.appending.Lock()
 	defer s.appending.Unlock()
@@ -54,8 +53,8 @@ func (s *Spool) tryAgain() {
 	}
 }
 
-// ready makes the file, the first time, and stores what it lacks before off. It returns the
-// offset behind what is stored. Without a file there is none to be made.
+// ready creates the file the first time, and stores the bytes before off that it lacks. It returns the offset after the
+// stored bytes. A spool without a file needs none.
 func (s *Spool) ready(off int64) (stored int64, err error) {
 	if !s.begun {
 		s.ending.Lock()
@@ -69,7 +68,7 @@ func (s *Spool) ready(off int64) (stored int64, err error) {
 	return s.catchUp(off)
 }
 
-// begin makes the file, unless the spool was closed before its first byte. The caller holds ending.
+// begin creates the file, unless the spool was closed before its first byte. The caller holds ending.
 func (s *Spool) begin() error {
 	if s.create == nil {
 		return nil
@@ -83,7 +82,7 @@ func (s *Spool) begin() error {
 	return nil
 }
 
-// catchUp stores what is in memory alone before off.
+// catchUp stores the bytes before off that are only in memory.
 func (s *Spool) catchUp(off int64) (stored int64, err error) {
 	var buf []byte
 	for stored = s.disk.end; stored < off && err == nil; {
@@ -96,11 +95,11 @@ func (s *Spool) catchUp(off int64) (stored int64, err error) {
 	return stored, err
 }
 
-// isTooLate says whether memory has no longer what the file lacks: it would have a hole.
+// isTooLate reports whether memory no longer has all bytes that the file lacks: the file would have a hole.
 func (s *Spool) isTooLate() bool { return s.late != nil && s.mem.start > s.disk.end }
 
-// settleLate makes the file for what is in memory alone, which is put into it as all that is not in
-// order. Nothing will be appended. The caller holds appending and ending.
+// settleLate creates the file for the bytes that are only in memory. They are then written to it as in any file that is
+// not in order. It is called after the last Append. The caller holds appending and ending.
 func (s *Spool) settleLate() error {
 	if s.late == nil || s.failed != nil {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// shortOf is a spool whose file cannot be made as long as isShort says so, and who was told that the
-// storing has ended.
+// shortOf returns a spool that cannot create its file while isShort returns true, and the errors reported to Failed.
 func shortOf(t *testing.T, memory int, errno syscall.Errno, isShort func() bool) (s *subject, told *[]error) {
 	t.Helper()
 	told = new([]error)
@@ -31,14 +30,14 @@ func shortOf(t *testing.T, memory int, errno syscall.Errno, isShort func() bool)
 	return s, told
 }
 
-// quiet has nobody try again but who appends.
+// quiet disables the timer, so that only Append retries.
 func (s *subject) quiet() { s.again = time.AfterFunc(0, func() {}) }
 
-// A file that cannot be made for want of descriptors is made when there are some, with all that came
-// meanwhile, be it at the end.
+// A file that cannot be created for lack of descriptors is created when some are free, with all output since then, at
+// the end at the latest.
 func TestMadeWhenThereAreDescriptors(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
-		for pieces := range 6 { // after which there are some; after 5 the stream has ended
+		for pieces := range 6 { // number of failures; after 5 the stream has ended
 			left := pieces
 			s, told := shortOf(t, 1000, errno, func() bool { left--; return left >= 0 })
 			for range 5 {
@@ -57,7 +56,7 @@ func TestMadeWhenThereAreDescriptors(t *testing.T) {
 	}
 }
 
-// A file that lacks what memory has no longer is not made any more: it would have a hole in it.
+// If memory no longer has all bytes that the file lacks, the file is not created: it would have a hole.
 func TestNotMadeWithAHole(t *testing.T) {
 	isShort := true
 	s, told := shortOf(t, 256, syscall.EMFILE, func() bool { return isShort })
@@ -81,22 +80,21 @@ func TestNotMadeWithAHole(t *testing.T) {
 	s.verify(t)
 }
 
-// Where there are none until the end, that is said then.
+// If there is no descriptor until the end, Finish returns the error.
 func TestNeverMade(t *testing.T) {
 	s, told := shortOf(t, 1000, syscall.EMFILE, func() bool { return true })
 	s.append(t, 100)
 	if err := s.Finish(); !errors.Is(err, syscall.EMFILE) || *told != nil {
 		t.Errorf("told %v at the end, and before that %v", err, *told)
 	}
-	s.append(t, 100) // by a loop that was not told yet
+	s.append(t, 100) // by a loop that does not know of the error yet
 	s.verify(t)
 	if err := s.Remove(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A file that is to be a ring, and of which that cannot be written down for want of descriptors, waits
-// for them as well.
+// If the future ring cannot be recorded for lack of descriptors, the file also waits for them.
 func TestRingWaitsForDescriptors(t *testing.T) {
 	for _, times := range []int{0, 1, 2, 5, 1000} {
 		t.Run(fmt.Sprint(times), func(t *testing.T) {
@@ -115,7 +113,7 @@ func TestRingWaitsForDescriptors(t *testing.T) {
 				s.append(t, 100)
 				s.verify(t)
 			}
-			over := times == 1000 // before there are some memory has let go of what is to be stored
+			over := times == 1000 // before that, memory has dropped bytes that are still to be stored
 			if (len(told) == 1) != over || len(told) > 1 {
 				t.Errorf("told %v", told)
 			}
@@ -131,7 +129,7 @@ func TestRingWaitsForDescriptors(t *testing.T) {
 	}
 }
 
-// Where nothing more is appended, what is late is stored all the same.
+// Late bytes are stored even if nothing more is appended.
 func TestMadeWhileNothingComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left := 3
@@ -141,7 +139,7 @@ func TestMadeWhileNothingComes(t *testing.T) {
 		if stored := s.Stored(); len(stored) != 0 {
 			t.Fatalf("stored %v", stored)
 		}
-		time.Sleep(3 * lateTime) // of the bubble's clock
+		time.Sleep(3 * lateTime) // on the bubble's clock
 		synctest.Wait()
 		if stored := s.Stored(); !slices.Equal(stored, []Range{{0, 100}}) || *told != nil || left != -1 {
 			t.Errorf("stored %v, told %v, %d tries left", stored, *told, left)
@@ -155,7 +153,7 @@ func TestMadeWhileNothingComes(t *testing.T) {
 	})
 }
 
-// Nobody tries again after the end.
+// There is no retry after the end.
 func TestNotMadeAfterTheEnd(t *testing.T) {
 	for name, end := range map[string]func(*Spool) error{"Close": (*Spool).Close, "Remove": (*Spool).Remove, "Finish": (*Spool).Finish} {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +162,7 @@ func TestNotMadeAfterTheEnd(t *testing.T) {
 				s, told := shortOf(t, 1000, syscall.EMFILE, func() bool { tries++; return true })
 				s.again = nil
 				s.append(t, 100)
-				_ = end(s.Spool) // Finish tells that the file was never made.
+				_ = end(s.Spool) // Finish returns the error that the file could not be created.
 				before := tries
 				time.Sleep(time.Hour)
 				synctest.Wait()
@@ -176,8 +174,8 @@ func TestNotMadeAfterTheEnd(t *testing.T) {
 	}
 }
 
-// A write that fails for want of memory ends the storing as any other: how much of it is there nobody knows.
-// What is kept is what came, wherever it fails, and no room is counted that is not taken.
+// A write that fails for lack of memory ends the storing like any other: it is unknown how much of it is in the file.
+// Kept is correct wherever it fails, and unused space is not charged.
 func TestWriteWithoutMemory(t *testing.T) {
 	for fails := range 60 {
 		budget := NewBudget(1 << 20)
@@ -210,8 +208,7 @@ func TestWriteWithoutMemory(t *testing.T) {
 	}
 }
 
-// Where it cannot be written down that a file is to be a ring, it stays as it is, and so does what
-// is told of it.
+// If the future ring cannot be recorded, the file stays as it is, and so do its ranges.
 func TestRingThatIsNotWrittenDown(t *testing.T) {
 	budget := NewBudget(1 << 20)
 	var told []error
@@ -228,8 +225,8 @@ func TestRingThatIsNotWrittenDown(t *testing.T) {
 	}
 }
 
-// A ring that waits at the end is not begun then: the file is written anew as it is to be, and nobody has
-// to tell its mark from what was printed.
+// A ring that is still waiting at the end is not begun: the file is rewritten in order, and no mark needs to be
+// distinguished from output.
 func TestRingIsNotBegunAtTheEnd(t *testing.T) {
 	asked, recorded := 0, 0
 	s := newSubject(t, Options{

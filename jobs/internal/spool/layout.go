@@ -5,32 +5,30 @@ import (
 	"slices"
 )
 
-// An extent says where in the file a range is.
+// An extent is a range and its position in the file.
 type extent struct {
 	Range
 	pos int64
 }
 
-// A layout says where in the file every kept byte is. It is arithmetic alone: it
-// knows nothing of files and locks. A byte keeps its place for as long as it is
-// kept.
+// A layout maps every kept byte to its position in the file. It only does arithmetic, without files and locks. A byte
+// keeps its position as long as it is kept.
 type layout struct {
 	headMax int64
 	roomMax int64 // head and ring together
 
-	room    int64 // bytes of the file that are taken up, or about to be
-	end     int64 // offset behind the last byte that is in the file
-	divided bool  // into head and ring; before, the file is like the stream
+	room    int64 // bytes of the file that are in use, or about to be
+	end     int64 // offset after the last byte in the file
+	divided bool  // into head and ring; before that, the file equals the stream
 	head    int64 // [0, head) stays; 0 until divided
-	start   int64 // of the ring's oldest byte, once divided
+	start   int64 // offset of the ring's oldest byte, once divided
 
-	packed []extent // if not nil: instead of all the above but end, and for good
+	packed []extent // if not nil: replaces all fields above except end, permanently
 }
 
-// prepare makes place for bytes from off on, up to end or to where the file ends to be like
-// the stream, and returns how far. That withdraws the oldest of the ring where they will be.
-// It appends the extents to write them to: one as a rule, more at an edge. What can't be
-// kept of them is left out.
+// prepare makes room for bytes from off on, up to end or, if the file is divided by this, to the end of the part that
+// equals the stream, and returns that offset. It withdraws the ring's oldest bytes, which they will overwrite. It
+// appends the extents to write to: usually one, more at an edge. Bytes that cannot be kept are left out.
 func (l *layout) prepare(off, end int64, grant func(int64) int64, to []extent) (ext []extent, behind int64) {
 	if l.packed != nil {
 		return to, end
@@ -51,13 +49,12 @@ func (l *layout) prepare(off, end int64, grant func(int64) int64, to []extent) (
 	return l.locate(off, end, to), end
 }
 
-// wraps says whether writing up to end overwrites what is older, or leaves something out: the
-// file is not like the stream any more.
+// wraps reports whether writing up to end overwrites older bytes or leaves some out: the file no longer equals the
+// stream.
 func (l *layout) wraps(end int64) bool { return l.divided && end > l.room }
 
-// divide ends the file's growth. A spool that got less than it may have, because
-// the budget is used up, gives at most half of that to the head: without a tail it
-// could store nothing more.
+// divide ends the growth of the file. If the spool got less space than its maximum, because the budget is used up, at
+// most half of that is for the head: without a tail it could store nothing more.
 func (l *layout) divide() {
 	l.divided = true
 	l.head = l.headMax
@@ -69,7 +66,7 @@ func (l *layout) divide() {
 
 func (l *layout) ring() int64 { return l.room - l.head }
 
-// locate appends the extents of what is kept of [from, to).
+// locate appends the extents of the kept bytes of [from, to).
 func (l *layout) locate(from, to int64, ext []extent) []extent {
 	if l.packed != nil {
 		return overlap(l.packed, from, to, ext)
@@ -87,7 +84,7 @@ func (l *layout) locate(from, to int64, ext []extent) []extent {
 	return ext
 }
 
-// cut takes back what is behind the first size bytes of the file, for good.
+// cut withdraws the bytes after the first size bytes of the file, permanently.
 func (l *layout) cut(size int64) {
 	var buf [4]extent
 	left := []extent{}
@@ -98,7 +95,7 @@ func (l *layout) cut(size int64) {
 	l.packed = left
 }
 
-// add appends e, if there is anything in it.
+// add appends e unless it is empty.
 func add(ext []extent, e extent) []extent {
 	if e.From >= e.To {
 		return ext
@@ -114,7 +111,7 @@ func overlap(all []extent, from, to int64, ext []extent) []extent {
 	return ext
 }
 
-// next returns the first extent that is kept and not below off.
+// next returns the first extent of kept bytes at or after off.
 func (l *layout) next(off int64) (e extent, ok bool) {
 	var buf [4]extent
 	if ext := l.locate(off, l.end, buf[:0]); len(ext) > 0 {
@@ -123,7 +120,7 @@ func (l *layout) next(off int64) (e extent, ok bool) {
 	return e, false
 }
 
-// still returns the first run of r that is kept now.
+// still returns the first contiguous part of r that is kept now.
 func (l *layout) still(r Range) (Range, bool) {
 	var buf [4]extent
 	ext := l.locate(r.From, min(r.To, l.end), buf[:0])
@@ -140,13 +137,13 @@ func (l *layout) still(r Range) (Range, bool) {
 	return run, true
 }
 
-// like says whether the file is what was written, from the first byte to end.
+// like reports whether the file equals the stream, from the first byte to end.
 func (l *layout) like(end int64) bool {
 	e, ok := l.next(0)
 	return end == 0 || ok && e == extent{Range{0, end}, 0}
 }
 
-// ranges appends what is kept, in order; neighbours are not merged.
+// ranges appends the kept ranges, in order; adjacent ones are not merged.
 func (l *layout) ranges(to []Range) []Range {
 	var buf [4]extent
 	for _, e := range l.locate(0, l.end, buf[:0]) {
@@ -155,7 +152,7 @@ func (l *layout) ranges(to []Range) []Range {
 	return to
 }
 
-// merge sorts ranges and makes one of those that touch or overlap.
+// merge sorts ranges, and joins those that touch or overlap.
 func merge(all []Range) []Range {
 	slices.SortFunc(all, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
 	out := all[:0]
@@ -169,7 +166,7 @@ func merge(all []Range) []Range {
 	return out
 }
 
-// Length is how many bytes ranges that do not overlap have together.
+// Length returns the total number of bytes in ranges that do not overlap.
 func Length(all []Range) (n int64) {
 	for _, r := range all {
 		n += r.To - r.From

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// inChild runs the test again in a process of its own, for limits that would hit
-// others too, and says whether this is that process.
+// inChild runs the test again in a separate process, for limits that would affect other tests, and reports whether this
+// is that process.
 func inChild(t *testing.T) bool {
 	if os.Getenv("SPOOL_TEST_CHILD") == t.Name() {
 		return true
@@ -25,7 +25,7 @@ func inChild(t *testing.T) bool {
 	return false
 }
 
-// limit sets one, and returns how to undo that.
+// limit sets a limit, and returns a function that restores it.
 func limit(t *testing.T, resource int, to uint64) (undo func()) {
 	t.Helper()
 	var old syscall.Rlimit
@@ -42,7 +42,7 @@ func limit(t *testing.T, resource int, to uint64) (undo func()) {
 	}
 }
 
-// The system refuses a write in the middle of a stream.
+// The kernel refuses a write in the middle of a stream.
 func TestFileSizeLimit(t *testing.T) {
 	if !inChild(t) {
 		return
@@ -57,7 +57,7 @@ func TestFileSizeLimit(t *testing.T) {
 	if len(told) != 1 || !errors.Is(told[0], syscall.EFBIG) {
 		t.Errorf("told %v", told)
 	}
-	stored := s.Stored() // how much of the write that crosses the limit is up to the system
+	stored := s.Stored() // the kernel decides how much of the write that crosses the limit is written
 	if len(stored) != 1 || stored[0].From != 0 || stored[0].To < 99_000 || stored[0].To > 100_000 {
 		t.Fatalf("stored %v", stored)
 	}
@@ -108,7 +108,7 @@ func TestFinishHasNoRoom(t *testing.T) {
 	}
 }
 
-// A reader that gets no descriptor is told of a gap, and gets the bytes later.
+// A reader that gets no descriptor sees a gap, and gets the bytes later.
 func TestNoDescriptorForAReader(t *testing.T) {
 	if !inChild(t) {
 		return
@@ -130,7 +130,7 @@ func TestNoDescriptorForAReader(t *testing.T) {
 	s.verify(t)
 }
 
-// descriptors returns what this process has open below dir.
+// descriptors returns the files below dir that this process has open.
 func descriptors(t *testing.T, dir string) (open []string) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/self/fd/*")

@@ -2,37 +2,36 @@ package spool
 
 import "fmt"
 
-// markFormat is the line behind a ring that says how to read it: whose it is, how long the
-// head is, up to which offset the stream is stored, and the size of head and ring together.
-// Its length does not depend on the numbers.
+// markFormat is the line after a ring that describes how to read it: the stream's name, the length of the head, the
+// offset up to which the stream is stored, and the size of head and ring together. Its length does not depend on the
+// numbers.
 //
-// The file alone does not tell where a ring begins, and its server may be killed at any
-// time; what that server has sent must be found all the same. The line names the stream, and
-// counts where it is written down elsewhere that the file is a ring: a job that knows its
-// name can print it.
+// The file alone does not show where a ring begins, and the server may be killed at any time; the output that it has
+// sent must still be found. The line contains the stream's name, and is only believed if it is written down elsewhere
+// that the file is a ring: a job that knows its name can print the line.
 const markFormat = "\n[shelld: output of %s that goes on: head %019d, end %019d, room %019d]\n"
 
-// markStep is how many bytes at most are written to a ring before its mark is. Whoever
-// reads by the mark counts as many of the oldest as lost, since they may be overwritten.
+// markStep is the maximum number of bytes written to a ring between two marks. A reader that relies on the mark treats
+// as many of the oldest bytes as lost, since they may have been overwritten.
 const markStep = 64 << 10
 
 func appendMark(to []byte, tag string, head, end, room int64) []byte {
 	return fmt.Appendf(to, markFormat, tag, head, end, room)
 }
 
-// markAt is where in the file the mark of a ring stands: within one page of memory, so that
-// a server which is killed has written all of it or nothing.
+// markAt returns the position of a ring's mark in the file. It lies within one memory page, so that a server that is
+// killed has written all of it or nothing.
 func markAt(room int64) int64 {
 	const page = 4096
 	return (room + page - 1) / page * page
 }
 
-// mark writes the mark of a ring that is stored up to end. Only the appender calls it: nobody
-// else changes how the file is laid out, as long as there is one.
+// mark writes the mark of a ring that is stored up to end. Only the appender calls it: as long as there is one, no
+// other goroutine changes the layout.
 func (s *Spool) mark(end int64) error {
 	l := &s.disk
 	if s.markLine == nil {
-		s.markLine = appendMark(nil, s.tag, l.head, end, l.room) // Of it only end changes from now on.
+		s.markLine = appendMark(nil, s.tag, l.head, end, l.room) // From now on only end changes in it.
 	}
 	digits := s.markLine[len(s.markLine)-markTail-markDigits:][:markDigits]
 	for i := len(digits) - 1; i >= 0; i-- {
@@ -43,7 +42,7 @@ func (s *Spool) mark(end int64) error {
 	return err
 }
 
-// Where the digits of end stand in a mark, from behind.
+// Positions of the digits of end in a mark, from its end.
 const (
 	markDigits = 19
 	markTail   = len(", room ") + markDigits + len("]\n")

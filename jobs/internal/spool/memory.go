@@ -5,27 +5,25 @@ import (
 	"sync/atomic"
 )
 
-// segmentSize is the unit in which the tail in memory is dropped. It is what one
-// read for the wire asks for, so that a reader seldom crosses more than one edge.
+// segmentSize is the unit in which the tail in memory is dropped. It is the size of one read for the wire, so that a
+// reader rarely crosses more than one edge.
 const segmentSize = 64 << 10
 
-// A memory holds the first bytes of a stream and its newest. It knows nothing of
-// locks.
+// A memory holds the first bytes of a stream and its newest ones. It does no locking.
 type memory struct {
 	headMax int
 	tailMax int // at least two segments
 	segment int
 
 	head  []byte   // [0, len(head))
-	tail  [][]byte // segments from start on; all but the last are full
+	tail  [][]byte // segments from start on; all except the last are full
 	start int64
 	size  int // of the tail
 
-	pin atomic.Int64 // nothing is dropped from here on; who pins waits for nobody that reads
+	pin atomic.Int64 // nothing is dropped from here on; setting it needs no lock
 }
 
-// newMemory makes one that keeps the first headMax bytes and about tailMax of the
-// newest.
+// newMemory returns a memory that keeps the first headMax bytes and about tailMax of the newest bytes.
 func newMemory(headMax, tailMax, segment int) memory {
 	return memory{headMax: headMax, tailMax: max(tailMax, 2*segment), segment: segment}
 }
@@ -42,16 +40,16 @@ func (m *memory) append(p []byte) {
 	}
 }
 
-// fill puts what fits of p into the last segment, makes a new one where that is
-// full, and drops the oldest when there are too many.
+// fill copies as much of p as fits into the last segment and returns the number of bytes. If that segment is full, it
+// adds one, and drops the oldest if there are too many.
 func (m *memory) fill(p []byte) int {
 	if last := len(m.tail) - 1; last < 0 || len(m.tail[last]) == m.segment {
-		fresh := m.fresh() // may drop the first one: before append looks at m.tail
+		fresh := m.fresh() // may drop the first segment: it is called before append reads m.tail
 		m.tail = append(m.tail, fresh)
 	}
 	seg := &m.tail[len(m.tail)-1]
 	n := min(m.segment-len(*seg), len(p))
-	if need := len(*seg) + n; need > cap(*seg) { // append alone would overshoot the segment
+	if need := len(*seg) + n; need > cap(*seg) { // append alone could exceed the segment
 		bigger := make([]byte, 0, min(max(need, 2*cap(*seg)), m.segment))
 		*seg = append(bigger, *seg...)
 	}
@@ -60,10 +58,10 @@ func (m *memory) fill(p []byte) int {
 	return n
 }
 
-// noPin is where nothing is pinned.
+// noPin means that nothing is pinned.
 const noPin = int64(math.MaxInt64)
 
-// fresh reuses the oldest segment once the tail is full, unless it is pinned.
+// fresh drops the oldest segments if the tail is full, except pinned ones, and returns the last of them for reuse.
 func (m *memory) fresh() (reused []byte) {
 	for m.size+m.segment > m.tailMax && m.start+int64(len(m.tail[0])) <= m.pin.Load() {
 		oldest := m.tail[0]
@@ -72,10 +70,10 @@ func (m *memory) fresh() (reused []byte) {
 		m.size -= len(oldest)
 		reused = oldest[:0]
 	}
-	return reused // nil: grown as needed, so that a short output does not pay for a segment
+	return reused // nil: grown as needed, so that a short output does not cost a whole segment
 }
 
-// next returns the first offset that is kept and not below off.
+// next returns the first kept offset at or after off.
 func (m *memory) next(off int64) (at int64, ok bool) {
 	if off < int64(len(m.head)) {
 		return off, true
@@ -84,7 +82,7 @@ func (m *memory) next(off int64) (at int64, ok bool) {
 	return at, at < m.start+int64(m.size)
 }
 
-// read copies from off, which next returned, up to the next gap.
+// read copies from off, which next has returned, up to the next gap.
 func (m *memory) read(p []byte, off int64) (n int) {
 	if off < int64(len(m.head)) {
 		n = copy(p, m.head[off:])
@@ -100,7 +98,7 @@ func (m *memory) read(p []byte, off int64) (n int) {
 	return n
 }
 
-// ranges appends what is kept, in order.
+// ranges appends the kept ranges, in order.
 func (m *memory) ranges(to []Range) []Range {
 	if len(m.head) > 0 {
 		to = append(to, Range{0, int64(len(m.head))})
@@ -111,7 +109,7 @@ func (m *memory) ranges(to []Range) []Range {
 	return to
 }
 
-// taken is how much memory that takes.
+// taken returns the number of allocated bytes.
 func (m *memory) taken() int64 {
 	n := cap(m.head)
 	for _, seg := range m.tail {
@@ -120,7 +118,7 @@ func (m *memory) taken() int64 {
 	return int64(n)
 }
 
-// drop gives up all that is kept. What is appended later is kept again.
+// drop drops all kept bytes. Bytes appended later are kept again.
 func (m *memory) drop() {
 	m.start += int64(m.size)
 	m.head, m.tail, m.size = nil, nil, 0

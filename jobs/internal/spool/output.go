@@ -10,24 +10,23 @@ import (
 	"sync/atomic"
 )
 
-// errCut says that the file is shorter than what was written to it. Every process with write access
-// can truncate it, and a job may write to its own output files. What is written behind a cut leaves
-// a hole, which reads as NUL bytes.
+// errCut means that the file is shorter than what was written to it. Every process with write access can truncate it,
+// and a job may write to its own output files. A write after a truncated end leaves a hole, which reads as NUL bytes.
 var errCut = errors.New("the file was truncated by another process while output was written to it")
 
 // An output is the file that the appender writes to.
 type output struct {
 	file   *os.File
-	length int64 // that it has by what was written
-	left   int64 // how much of it is left; set with errCut
+	length int64 // expected, from the writes so far
+	left   int64 // remaining length; set with errCut
 
 	holed atomic.Bool // a reader has found a hole: see Spool.unprinted
 }
 
-// WriteAt fails with errCut, and has written nothing, if the file was cut before. What is cut in the
-// same instant, between the look and the write, or was made as long as before, is seen by who reads it.
+// WriteAt returns errCut, and writes nothing, if the file was truncated before. If it is truncated between the check
+// and the write, or truncated and extended to the old length, the reader detects it.
 func (o *output) WriteAt(p []byte, pos int64) (n int, err error) {
-	size, err := o.file.Seek(0, io.SeekEnd) // Cheaper than Stat, which allocates; WriteAt needs no offset.
+	size, err := o.file.Seek(0, io.SeekEnd) // Seek is cheaper than Stat, which allocates; WriteAt needs no offset.
 	if err != nil {
 		return 0, err
 	}
@@ -47,7 +46,7 @@ func (o *output) cut(left int64) error {
 	return &fs.PathError{Op: "write", Path: o.file.Name(), Err: errCut}
 }
 
-// withdraw takes back what was behind the end of a file that was cut. The caller holds mu.
+// withdraw withdraws the bytes after the end of a truncated file. The caller holds mu.
 func (s *Spool) withdraw(err error) {
 	if !errors.Is(err, errCut) {
 		return
@@ -58,10 +57,10 @@ func (s *Spool) withdraw(err error) {
 	s.charged = left
 }
 
-// noNUL is the offset of the first NUL byte of a stream that has none.
+// noNUL is the offset of the first NUL byte in a stream without any.
 const noNUL = math.MaxInt64
 
-// noteNUL notes where the first NUL byte was printed. It is called before p, which begins at off, is in the file.
+// noteNUL notes the offset of the first NUL byte. It is called before p, which begins at off, is in the file.
 func (s *Spool) noteNUL(p []byte, off int64) {
 	if s.firstNUL.Load() != noNUL {
 		return
@@ -71,10 +70,10 @@ func (s *Spool) noteNUL(p []byte, off int64) {
 	}
 }
 
-// unprinted returns where in p, which was read from the file and begins at off, a hole begins and ends: NUL bytes
-// before the first one that was printed. The size of a file that was cut and made longer again does not tell
-// that it has a hole. Behind the first NUL byte that was printed nobody can say: some file systems make holes of
-// NUL bytes that were written.
+// unprinted returns the start and end of the first hole in p, which was read from the file and begins at off: NUL bytes
+// before the first one that the stream contains. The size of a file that was truncated and extended again does not show
+// the hole. After the first NUL byte of the stream, holes cannot be detected: some file systems also store written NUL
+// bytes as holes.
 func (s *Spool) unprinted(p []byte, off int64) (from, to int) {
 	n := len(p)
 	p = p[:min(int64(n), max(s.firstNUL.Load()-off, 0))]

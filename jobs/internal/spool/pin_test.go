@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is pinned is kept beyond the bound, and let go of when it is not pinned any more.
+// Pinned bytes are kept beyond the limit, and dropped after Unpin.
 func TestPin(t *testing.T) {
 	const bound = 256 << 10
 	s, all := New(bound), []byte(nil)
@@ -43,10 +43,10 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// Newest is a promise, however the pieces fall.
+// Newest is a guarantee, regardless of the sizes of the pieces.
 func TestNewest(t *testing.T) {
 	for _, max := range []int{0, 100_000, 128 << 10, 256 << 10, 300_000, 1 << 20} {
-		beside := &Spool{mem: newMemory(0, max, min(max/4+1, segmentSize))} // a file
+		beside := &Spool{mem: newMemory(0, max, min(max/4+1, segmentSize))} // a spool with a file
 		beside.Unpin()
 		for name, s := range map[string]*Spool{"alone": New(max), "beside a file": beside} {
 			for i := range 2000 {

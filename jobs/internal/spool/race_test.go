@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// pattern is the byte at an offset; its period divides no power of two.
+// pattern returns the byte at an offset; its period divides no power of two.
 func pattern(off int64) byte { return byte(off % 251) }
 
 func patterned(off int64, n int) []byte {
@@ -19,7 +19,7 @@ func patterned(off int64, n int) []byte {
 	return p
 }
 
-// follow reads from the beginning to total and holds every byte against pattern.
+// follow reads from the start to total and compares every byte with pattern.
 func follow(t *testing.T, s *Spool, total int64, size int) (dropped int64) {
 	p := make([]byte, size)
 	for off := int64(0); off < total; {
@@ -34,8 +34,7 @@ func follow(t *testing.T, s *Spool, total int64, size int) (dropped int64) {
 	return dropped
 }
 
-// The ring is overwritten many times under the readers, and turned into the
-// finished file while some of them are at it.
+// The ring is overwritten many times during the reads, and turned into the finished file during some of them.
 func TestReadersBesideTheFile(t *testing.T) {
 	const total = 4 << 20
 	s := Open(Options{File: openFile(t), Memory: 256, DiskHead: 5000, DiskTail: 40000})
@@ -91,7 +90,7 @@ func TestReadersBesideClose(t *testing.T) {
 	}
 }
 
-// Whoever reads while the file is removed gets what is right, or a gap.
+// A reader during Remove gets correct bytes or a gap.
 func TestReadersBesideRemove(t *testing.T) {
 	for range 50 {
 		s := Open(Options{File: openFile(t), Memory: 16, DiskHead: 100, DiskTail: 400})
@@ -113,12 +112,12 @@ func TestReadersBesideRemove(t *testing.T) {
 	}
 }
 
-// What the appender does between a reader's two looks, in every order.
+// The appender writes between the two lookups of a reader, in every order.
 func TestOverwrittenUnderTheReader(t *testing.T) {
 	for between := range 60 {
 		s := Open(Options{File: openFile(t), Memory: 4, DiskHead: 10, DiskTail: 40})
 		s.Append(patterned(0, 100))
-		e, _ := s.disk.next(60) // the oldest of the ring
+		e, _ := s.disk.next(60) // the oldest bytes of the ring
 		if e.From != 60 || e.To != 90 {
 			t.Fatalf("the first extent is %v", e)
 		}
@@ -138,8 +137,7 @@ func TestOverwrittenUnderTheReader(t *testing.T) {
 	}
 }
 
-// A between does something after a reader has looked up a place and before it reads
-// there.
+// A between runs a function after a reader has looked up a position and before it reads there.
 type between struct {
 	file *os.File
 	do   func()
@@ -150,8 +148,7 @@ func (b *between) ReadAt(p []byte, pos int64) (int, error) {
 	return b.file.ReadAt(p, pos)
 }
 
-// A reader that is outrun again and again holds the lock in the end, and gives it
-// back.
+// A reader that is overtaken repeatedly finally holds the lock, and releases it.
 func TestOutrunReader(t *testing.T) {
 	s := Open(Options{File: openFile(t), Memory: 4, DiskHead: 10, DiskTail: 40})
 	s.Append(patterned(0, 100))
@@ -176,7 +173,7 @@ func TestOutrunReader(t *testing.T) {
 	}
 }
 
-// The file is closed, put in order or removed just before it is read.
+// The file is closed, put in order or removed right before it is read.
 func TestEndedUnderTheReader(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(s *Spool) error
@@ -206,13 +203,12 @@ func TestEndedUnderTheReader(t *testing.T) {
 	}
 }
 
-// The oldest bytes are withdrawn before they are overwritten: at no time
-// does Kept tell of a byte that the file has no longer.
+// The oldest bytes are withdrawn before they are overwritten: Kept never contains a byte that the file no longer has.
 func TestWithdrawnBeforeOverwritten(t *testing.T) {
 	s := newSubject(t, Options{Memory: 8, DiskHead: 10, DiskTail: 40}, 0)
 	write := s.writeAt
 	s.writeAt = func(p []byte, pos int64) (int, error) {
-		n, err := write(p, pos) // done, and not yet published
+		n, err := write(p, pos) // written, and not published yet
 		for _, r := range s.Stored() {
 			got, gaps := s.ReadRange(r.From, r.To)
 			if gaps != nil || !bytes.Equal(got, s.all[r.From:r.To]) {
@@ -226,7 +222,7 @@ func TestWithdrawnBeforeOverwritten(t *testing.T) {
 	}
 }
 
-// Finish fails, and nothing is worse than before.
+// A failure of Finish loses nothing.
 func TestFinishFails(t *testing.T) {
 	s := newSubject(t, Options{Memory: 8, DiskHead: 10, DiskTail: 40}, 0)
 	s.append(t, 500)

@@ -12,54 +12,46 @@ import (
 // A Range is the half-open interval [From, To) of absolute offsets.
 type Range struct{ From, To int64 }
 
-// Options say what a spool keeps, and where.
+// Options configure what a spool keeps, and where.
 type Options struct {
-	// Memory is how many of the newest bytes are kept in memory, about.
+	// Memory is the approximate number of newest bytes kept in memory.
 	Memory int
 
-	// File is where output is stored: a new and empty file, open for reading and
-	// writing (not for appending) under its absolute name. It is the spool's from
-	// then on. Without it the spool is one of New(Memory).
+	// File is the file for the output: a new and empty file, open for reading and writing (not for appending) under its
+	// absolute name. The spool owns it from then on. If File and Create are nil, the spool is the same as New(Memory).
 	File *os.File
 
-	// Create makes such a file, in place of File, when the first byte is stored: a
-	// stream that prints nothing has none. If it can't, that is as if the file
-	// could not be written, and it may be called again.
+	// Create makes such a file, in place of File, when the first byte is stored, so that a stream without output has no
+	// file. An error counts as a failed write to the file, except that Create may be called again.
 	Create func() (*os.File, error)
 
-	// DiskHead and DiskTail are how many of the first and of the newest bytes the
-	// file keeps.
+	// DiskHead and DiskTail are the numbers of first and of newest bytes that the file keeps.
 	DiskHead, DiskTail int64
 
-	// Tag says which stream this is, in a name that no other has: whoever finds the
-	// file reads it by that. "": nobody will.
+	// Tag is a name of the stream that no other stream has. ReadStored uses it to recognise the file. "": the file will
+	// not be read by ReadStored.
 	Tag string
 
-	// Record writes down which ranges the file will hold, before Finish puts another
-	// one into its place that has lines of our own: whoever finds the file then
-	// cannot tell them from output (see ReadStored). An error leaves the file as it
-	// is. nil: nobody will.
+	// Record must write down the ranges of the finished file, before Finish replaces the file by one with marker lines:
+	// ReadStored cannot distinguish these from output otherwise. If it returns an error, the file stays as it is. nil:
+	// ReadStored will not be used.
 	Record func(kept []Range) error
 
-	// Wraps writes down, as [Spool.Placed] tells it then, that the file is about to be
-	// unlike the stream, before it is: whoever finds the file believes no mark in it of
-	// which nothing was written down (see ReadStored). An error ends the storing, and
-	// leaves the file as it is. nil: nobody will. Append calls it, and not again when it
-	// has returned no error.
+	// Wraps must write down the result of [Spool.Placed] at that time, before the contents of the file begin to differ
+	// from the stream: ReadStored ignores a mark in a file for which nothing was written down. An error ends the
+	// storing, and the file stays as it is. nil: ReadStored will not be used. Append calls it until it returns nil.
 	Wraps func() error
 
-	// Total limits all spools that share it. One that gets no more from it wraps
-	// in the room that it has.
+	// Total limits all spools that share it. A spool that gets no more from it wraps within the space that it has.
 	Total *Budget
 
-	// Failed is called once, by Append, when the file can't be written. From then
-	// on new output is in memory alone; what is in the file stays readable. Where it
-	// is descriptors or memory that are short, it is tried again first, for as long
-	// as Memory has what the file lacks.
+	// Failed is called once, by Append, if the file cannot be written. From then on, new output is only in memory; what
+	// is in the file stays readable. If descriptors or memory are short, the spool first retries, as long as Memory
+	// holds what the file lacks.
 	Failed func(error)
 
-	// Unread is told what stored bytes a Read has gone past since they could not be read,
-	// though they may be there, and why. Any goroutine may call it, and it must not wait.
+	// Unread reports stored bytes that a Read has skipped because they could not be read, though they may still exist,
+	// and the error. It may be called from any goroutine, and must not block.
 	Unread func(Range, error)
 }
 
@@ -70,43 +62,42 @@ type Spool struct {
 	total  *Budget
 	onFail func(error)
 	record func(kept []Range) error
-	wraps  func() error // nil: nobody is told
+	wraps  func() error // may be nil
 	unread func(Range, error)
 
 	end      atomic.Int64 // published after the bytes below it are readable
-	firstNUL atomic.Int64 // where the first NUL byte was printed; noNUL: nowhere yet
+	firstNUL atomic.Int64 // offset of the first NUL byte; noNUL: none so far
 
-	over      atomic.Bool // it was finished, closed or removed: nothing is tried again
-	appending sync.Mutex  // held by Append, by who tries again in its place, and by Finish; before ending
+	over      atomic.Bool // finished, closed or removed: nothing is retried
+	appending sync.Mutex  // held by Append, by a retry in its place, and by Finish; locked before ending
 
 	// Set by the appender, at its first byte, under ending:
 	file    *os.File // nil: memory only
 	out     *output  // the same file
 	writeAt func(p []byte, pos int64) (int, error)
 
-	markLine []byte // the same: what stands behind the ring; nil: nothing yet
+	markLine []byte // also set by the appender: the mark after the ring; nil: not written yet
 
 	// Guarded by appending:
-	begun bool        // there is a file, or none will be made
-	late  error       // why the file lacks what is in memory, for now (late.go)
-	again *time.Timer // has that tried again; nil until the first time
+	begun bool        // the file exists, or none will be made
+	late  error       // why the file temporarily lacks bytes that are in memory (late.go)
+	again *time.Timer // triggers a retry; nil until the first one
 
-	ending sync.Mutex               // held by Finish, Close and Remove, and to make the file; before mu
-	create func() (*os.File, error) // guarded by ending; nil: made, or not to be made any more
+	ending sync.Mutex               // held by Finish, Close and Remove, and while the file is made; locked before mu
+	create func() (*os.File, error) // guarded by ending; nil: the file was made, or will not be made
 
-	mu      sync.RWMutex // protects the fields below; no file is written under it
+	mu      sync.RWMutex // protects the fields below; not held during writes to a file
 	mem     memory
 	disk    layout
-	placed  int64 // what lies before it is in the file, as far as that keeps it; see Placed
+	placed  int64 // the bytes before this offset are in the file, as far as it keeps them; see Placed
 	charged int64 // to total
 	src     source
-	failed  error // why the file is written no more
-	damaged bool  // Finish has found that the file was cut or has a hole, and has not replaced it
+	failed  error // why the file is no longer written
+	damaged bool  // Finish has found that the file was truncated or has a hole, and has not replaced it
 }
 
-// New returns an empty spool in memory that keeps at most about max bytes (at
-// least two segments of 64 KiB): the first eighth of them and the newest of the
-// rest.
+// New returns an empty spool in memory that keeps about max bytes at most (at least two segments of 64 KiB): the first
+// eighth of max from the start of the stream, the rest from its end.
 func New(max int) *Spool {
 	s := &Spool{mem: newMemory(max/8, max-max/8, segmentSize)}
 	s.Unpin()
@@ -148,12 +139,11 @@ func (s *Spool) use(f *os.File) {
 	s.src = source{open: f, path: f.Name()}
 }
 
-// End returns the offset behind the last byte appended.
+// End returns the offset after the last byte appended.
 func (s *Spool) End() int64 { return s.end.Load() }
 
-// Append stores p behind what is there and returns the new end. Only one
-// goroutine may append; p is copied. With a file it costs one write to it; in a ring
-// one more for its mark, and one where the ring wraps.
+// Append appends p and returns the new end. Only one goroutine may append; p is copied. If there is a file, it costs
+// one write; in a ring another one for the mark, and another one if the ring wraps.
 func (s *Spool) Append(p []byte) int64 {
 	s.appending.Lock()
 	defer s.appending.Unlock()
@@ -181,10 +171,10 @@ func (s *Spool) append(p []byte) int64 {
 	return end
 }
 
-// store writes p to the file and returns the offset behind what is in it, with
-// the error that ends the storing.
+// store writes p to the file. It returns the offset after the bytes that are in the file, and the error that ends the
+// storing.
 func (s *Spool) store(p []byte, off, end int64) (stored int64, err error) {
-	if s.failed != nil || len(p) == 0 && s.late == nil { // only we write s.failed
+	if s.failed != nil || len(p) == 0 && s.late == nil { // only the appender writes s.failed
 		return s.disk.end, nil
 	}
 	if s.isTooLate() {
@@ -197,7 +187,7 @@ func (s *Spool) store(p []byte, off, end int64) (stored int64, err error) {
 	return stored, err
 }
 
-// storePieces writes p, which stands before end, behind what is stored.
+// storePieces writes p, which ends at end, after the stored bytes.
 func (s *Spool) storePieces(p []byte, stored, end int64) (int64, error) {
 	off := end - int64(len(p))
 	for stored < end {
@@ -229,7 +219,7 @@ func (s *Spool) storePiece(p []byte, off, end int64) (stored int64, err error) {
 	}
 	for _, e := range todo {
 		n, err := s.writeAt(p[e.From-off:e.To-off], e.pos)
-		if err != nil { // n may be less than what was written: os.File does not count the last piece
+		if err != nil { // n may be less than the bytes written: os.File does not count the last piece
 			return e.From + int64(n), err
 		}
 	}
@@ -239,8 +229,7 @@ func (s *Spool) storePiece(p []byte, off, end int64) (stored int64, err error) {
 	return end, s.mark(end)
 }
 
-// unprepare takes it back that place was made: nothing was written there, and what was withdrawn for it
-// is in the file as before.
+// unprepare undoes prepare: nothing was written, and the bytes withdrawn for it are still in the file.
 func (s *Spool) unprepare(before layout, charged int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,8 +237,8 @@ func (s *Spool) unprepare(before layout, charged int64) {
 	s.disk, s.charged = before, charged
 }
 
-// beginRing has it written down that the file, which is like the stream up to off, will be a
-// ring, and then marks it as one. Nothing is overwritten yet.
+// beginRing first records (wraps) that the file, which equals the stream up to off, will become a ring, and then writes
+// the mark. Nothing is overwritten yet.
 func (s *Spool) beginRing(off int64) error {
 	if s.wraps != nil {
 		if err := s.wraps(); err != nil {
@@ -259,27 +248,24 @@ func (s *Spool) beginRing(off int64) error {
 	return s.mark(off)
 }
 
-// grant returns how many of n bytes the file may grow by. The caller holds mu.
+// grant returns by how many of n bytes the file may grow. The caller holds mu.
 func (s *Spool) grant(n int64) int64 {
 	got := s.total.take(n)
 	s.charged += got
 	return got
 }
 
-// Read copies stored bytes into p, from the first kept offset that is not below
-// off, and returns how many and where they begin. at > off means that [off, at)
-// was dropped, or can't be read any more; n == 0 means that nothing at or behind
-// at is stored yet. It never reads across a dropped range. Bytes that are on disk
-// alone are read from there.
+// Read copies stored bytes into p, from the first kept offset at or after off, and returns their number and the offset
+// of the first one. at > off means that [off, at) was dropped, or can no longer be read; n == 0 means that nothing at
+// or after at is stored yet. It never reads across a dropped range. Bytes that are only on disk are read from there.
 func (s *Spool) Read(p []byte, off int64) (n int, at int64) {
 	n, at, _ = s.read(p, off, false)
 	return n, at
 }
 
-// TryRead is Read for those who can tell that what is stored could not be read, for want of
-// descriptors, say, or since the disk has failed: it returns that as an error, and has read nothing.
-// Read steps over what is stored there, and tells Options.Unread. A file that somebody has taken
-// away or cut is no error: what was in it is dropped.
+// TryRead is Read with an error: if stored bytes could not be read, because of a lack of descriptors or a failed disk,
+// for example, it returns that error and no bytes. Read skips these bytes, and reports them to Options.Unread. A file
+// that another process has removed or truncated is not an error: its bytes count as dropped.
 func (s *Spool) TryRead(p []byte, off int64) (n int, at int64, err error) {
 	return s.read(p, off, true)
 }
@@ -288,7 +274,7 @@ func (s *Spool) read(p []byte, off int64, try bool) (n int, at int64, err error)
 	n, at, err = s.readPiece(p, max(off, 0), try)
 	for n > 0 && n < len(p) {
 		next := at + int64(n)
-		more, from, _ := s.readPiece(p[n:], next, try) // An error is for the next call.
+		more, from, _ := s.readPiece(p[n:], next, try) // The next call returns the error.
 		if more == 0 || from != next {
 			break
 		}
@@ -297,8 +283,8 @@ func (s *Spool) read(p []byte, off int64, try bool) (n int, at int64, err error)
 	return n, at, err
 }
 
-// ReadNow is Read for those who must not wait, neither for a disk nor for who has the
-// spool: ok is false where they would have to.
+// ReadNow is Read for callers that must not block, neither on a disk nor on the lock of the spool. ok is false if it
+// would have to.
 func (s *Spool) ReadNow(p []byte, off int64) (n int, at int64, ok bool) {
 	if !s.mu.TryRLock() {
 		return 0, off, false
@@ -316,11 +302,11 @@ func (s *Spool) ReadNow(p []byte, off int64) (n int, at int64, ok bool) {
 	return 0, off, false
 }
 
-// readPiece reads from one place: memory, or one extent of the file. What can't be read is tried
-// once more, since some of what is in the way is over at once.
+// readPiece reads from one source: memory, or one extent of the file. After an error it tries once more, since some
+// errors are very short.
 func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err error) {
 	first, tried := off, int64(-1)
-	const unlocked = 3 // looks, before the appender is held up
+	const unlocked = 3 // attempts, before the appender is blocked
 	for look := 0; len(p) > 0; look++ {
 		s.mu.RLock()
 		m, inMemory := s.mem.next(off)
@@ -331,12 +317,12 @@ func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err e
 			s.mu.RUnlock()
 			return n, m, nil
 		case !onDisk:
-			at = max(off, s.end.Load()) // under the lock: what comes later is not lost
+			at = max(off, s.end.Load()) // under the lock: bytes appended later are not skipped
 			s.mu.RUnlock()
 			return 0, at, nil
 		}
 		if inMemory && m < e.To {
-			e.To = m // What can't be read of the file must not hide what is in memory.
+			e.To = m // Unreadable bytes of the file must not hide bytes in memory.
 		}
 		run, ok, err := s.readDisk(p, e, look >= unlocked)
 		switch {
@@ -354,22 +340,22 @@ func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err e
 	return 0, off, nil
 }
 
-// past tells of what a Read goes past. What somebody has taken away is no news for who has, and
-// nobody can do anything about it.
+// past reports a range that a Read skips. Bytes that another process has removed are not reported: nothing can be done
+// about that.
 func (s *Spool) past(r Range, err error) {
 	if s.unread != nil && isReadError(err) {
 		s.unread(r, err)
 	}
 }
 
-// isReadError says whether what could not be read may still be there.
+// isReadError reports whether the unreadable bytes may still exist.
 func isReadError(err error) bool {
 	return err != nil && !errors.Is(err, errGone) && !errors.Is(err, errCut) && !errors.Is(err, io.EOF)
 }
 
-// readDisk reads from an extent and moves what of it is still kept to the front
-// of p. Without such, it returns the range that can't be read, or the empty one
-// if a second look is worth it. The caller holds mu for reading; it is released.
+// readDisk reads from an extent, and moves the bytes that are still kept afterwards to the front of p. If there are
+// none, it returns the range that cannot be read, or the empty range if another attempt is worthwhile. The caller holds
+// mu for reading; readDisk releases it.
 func (s *Spool) readDisk(p []byte, e extent, locked bool) (run Range, ok bool, err error) {
 	src := s.src
 	if !locked {
@@ -380,7 +366,7 @@ func (s *Spool) readDisk(p []byte, e extent, locked bool) (run Range, ok bool, e
 		s.mu.RLock()
 	}
 	run, ok = s.disk.still(Range{e.From, e.From + int64(n)})
-	swapped := s.src.open != src.open // closed under us, perhaps
+	swapped := s.src.open != src.open // the file may have been closed during the read
 	s.mu.RUnlock()
 	switch {
 	case ok:
@@ -399,16 +385,15 @@ func (s *Spool) readDisk(p []byte, e extent, locked bool) (run Range, ok bool, e
 	return e.Range, false, err
 }
 
-// Kept returns the ranges that can be read, in order and apart from each other: as
-// a rule none, one, or the head and the tail with a gap between them; three where
-// the file failed in the middle.
+// Kept returns the ranges that can be read, in order and disjoint: usually none, one, or the head and the tail with a
+// gap between them; three if the file failed in the middle.
 func (s *Spool) Kept() []Range {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.kept()
 }
 
-// kept is Kept for those who hold mu.
+// kept is Kept for callers that hold mu.
 func (s *Spool) kept() []Range {
 	if s.end.Load() == 0 {
 		return nil
@@ -418,17 +403,16 @@ func (s *Spool) kept() []Range {
 	return merge(s.disk.ranges(all))
 }
 
-// Stored returns the ranges that are in the file. Others of Kept are in memory
-// alone.
+// Stored returns the ranges that are in the file. The other ranges of Kept are only in memory.
 func (s *Spool) Stored() []Range {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return merge(s.disk.ranges(nil))
 }
 
-// Placed returns which ranges are in the file and up to where, those too of which End does not
-// tell yet. Where the file is a ring, or about to be one, something is missing before that,
-// and not in the head.
+// Placed returns the ranges that are in the file, and the end of what is stored, including bytes that End does not
+// report yet. If the file is a ring, or about to become one, bytes between the head and that end are missing from the
+// ranges.
 func (s *Spool) Placed() (kept []Range, end int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -439,50 +423,47 @@ func (s *Spool) Placed() (kept []Range, end int64) {
 	return merge(l.ranges(nil)), max(s.end.Load(), l.end)
 }
 
-// Newest returns how many of the newest bytes are in memory for sure, however many came
-// before them.
+// Newest returns how many of the newest bytes are certainly in memory, however long the stream is.
 func (s *Spool) Newest() int64 {
-	m := &s.mem // what is looked at is immutable
+	m := &s.mem // only immutable fields are read
 	return int64((m.tailMax/m.segment - 1) * m.segment)
 }
 
-// Pin keeps what is stored and comes from off on, whatever that takes: memory grows by
-// what is appended until off is moved on. Whoever pins has to see to it that this is
-// bounded. Offsets below what is kept pin all of it.
-// It waits for nobody, and holds from the next Append on.
+// Pin keeps everything from off on in memory, without limit: memory grows with each Append until off is moved on. The
+// caller must make sure that this is bounded. An offset below the kept bytes pins all of them. Pin does not block, and
+// takes effect with the next Append.
 func (s *Spool) Pin(off int64) { s.mem.pin.Store(off) }
 
-// Unpin ends that.
+// Unpin ends the effect of Pin.
 func (s *Spool) Unpin() { s.Pin(noPin) }
 
-// Err returns why the file is written no more, as Failed was told; nil where it is.
+// Err returns why the file is no longer written, as reported to Failed; nil: it is still written.
 func (s *Spool) Err() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.failed
 }
 
-// A Usage is what a spool holds, in bytes.
+// A Usage is the size of a spool, in bytes.
 type Usage struct {
-	Memory  int64 // taken for what is kept in memory
-	Dropped int64 // that came and can't be read any more
+	Memory  int64 // allocated in memory
+	Dropped int64 // appended and no longer readable
 }
 
-// Usage returns what the spool holds now.
+// Usage returns the current usage of the spool.
 func (s *Spool) Usage() Usage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return Usage{s.mem.taken(), s.end.Load() - Length(s.kept())}
 }
 
-// ReadRange returns the stored bytes of [from, to) and the ranges in it that were
-// dropped, or can't be read.
+// ReadRange returns the stored bytes of [from, to), and the ranges in it that were dropped or cannot be read.
 func (s *Spool) ReadRange(from, to int64) (data []byte, gaps []Range) {
 	data, gaps, _ = s.readRange(from, to, false)
 	return data, gaps
 }
 
-// TryReadRange is ReadRange as TryRead is Read. What comes behind an error is one of the gaps.
+// TryReadRange is ReadRange with an error, as in TryRead. All bytes from the error on are one of the gaps.
 func (s *Spool) TryReadRange(from, to int64) (data []byte, gaps []Range, err error) {
 	return s.readRange(from, to, true)
 }

@@ -100,7 +100,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// One appender and many readers at once; meant for the race detector.
+// One appender and many readers run concurrently, for the race detector.
 func TestReadersBesideTheAppender(t *testing.T) {
 	s := New(512 << 10)
 	const total = 8 << 20
@@ -149,7 +149,7 @@ func FuzzAgainstPlainSlice(f *testing.F) {
 	})
 }
 
-// ReadNow reads what is in memory, and says where there is more to be had from a disk.
+// ReadNow reads bytes from memory, and reports if more could be read from a disk.
 func TestReadNow(t *testing.T) {
 	s := Open(Options{Memory: 4, Create: func() (*os.File, error) { return os.Create(filepath.Join(t.TempDir(), "out")) }, DiskHead: 100, DiskTail: 100})
 	defer func() { _ = s.Close() }()

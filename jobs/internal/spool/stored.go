@@ -10,27 +10,26 @@ import (
 	"strconv"
 )
 
-// A Stored is the file of a stream as somebody else finds it, while its server lives or
-// after it has died. Reading it is reading what [Spool.Finish] makes of it.
+// A Stored reads the file of a stream from outside its server, while that lives or after it has died. It reads like the
+// result of [Spool.Finish].
 type Stored struct {
-	size   int64 // of that
+	size   int64 // of the finished text
 	parts  []part
 	kept   []Range
 	end    int64
 	isRing bool
 
 	file   io.ReaderAt
-	found  int64 // how long that was
+	found  int64 // size of the file
 	tag    string
-	places layout // of what is kept; of a ring, of what was not overwritten since
-	watch  *Watch // nil: nothing is written to the file any more
+	places layout // of the kept bytes; in a ring, of those not overwritten since
+	watch  *Watch // nil: the file is no longer written
 }
 
-// maxOffset bounds the offsets that are believed: no stream gets that far, and larger ones
-// could not be told (JSON).
+// maxOffset is the largest offset that is accepted: no stream gets that far, and JSON could not represent larger ones.
 const maxOffset = 1<<53 - 1
 
-// A part is a piece of the finished text: from the file, or a line of our own.
+// A part is a piece of the finished text: from the file, or a marker line.
 type part struct {
 	at   int64 // in the finished text
 	size int64
@@ -38,23 +37,23 @@ type part struct {
 	pos  int64 // in file
 }
 
-// A Record is what was written down of a stream's file beside it, before the file was put in
-// order: a line of ours in the file counts where that says so. Anybody can print such a line.
+// A Record is what was written down about a stream's file, outside it, before the file was put in order. Marker lines
+// in the file only count if the record confirms them, because a job can print such a line.
 type Record struct {
 	Kept []Range
 	End  int64
 
-	// Final says that its server, or whoever has finished what that left, has written it
-	// down when nothing was to come.
+	// Final means that the record was written after the end of the stream, by its server or by the process that
+	// finished its leftovers.
 	Final bool
 
-	// Unwritten says that the file was put in order by a version that has written nothing
-	// down: lines count that stand where ours would.
+	// Unwritten means that the file was put in order by a version that wrote no record: lines at the positions of
+	// markers count.
 	Unwritten bool
 }
 
-// ReadStored looks at a file of size bytes, which belongs to the stream tag; see Options. The
-// record is what is known of it otherwise; what does not fit the file is not believed.
+// ReadStored examines a file of size bytes that belongs to the stream tag; see Options. The record comes from
+// elsewhere; if it does not match the file, it is ignored.
 func ReadStored(file io.ReaderAt, size int64, tag string, record Record) (*Stored, error) {
 	s := &Stored{file: file, found: size, tag: tag}
 	if record.Unwritten {
@@ -85,7 +84,7 @@ func ReadStored(file io.ReaderAt, size int64, tag string, record Record) (*Store
 	return s, nil
 }
 
-// inOrder is of a file that has what is kept as a person reads it.
+// inOrder sets up s for a file that contains the kept ranges in readable order.
 func (s *Stored) inOrder(kept []Range, end int64) {
 	s.kept, s.end = kept, end
 	s.add(s.file, 0, s.found)
@@ -101,19 +100,19 @@ func (s *Stored) inOrder(kept []Range, end int64) {
 	}
 }
 
-// Ordered says whether the file is what a person reads, and needs no finishing.
+// Ordered reports whether the file is in readable order, and needs no finishing.
 func (s *Stored) Ordered() bool { return !s.isRing }
 
 // Kept returns the ranges that are in the file.
 func (s *Stored) Kept() []Range { return s.kept }
 
-// End is the offset behind the newest byte that is in the file for sure.
+// End returns the offset after the newest byte that is certainly in the file.
 func (s *Stored) End() int64 { return s.end }
 
-// Size is how long the finished file is.
+// Size returns the size of the finished text.
 func (s *Stored) Size() int64 { return s.size }
 
-// ReadAt reads the finished file.
+// ReadAt reads the finished text.
 func (s *Stored) ReadAt(p []byte, off int64) (n int, err error) {
 	for _, a := range s.parts {
 		in := off + int64(n) - a.at
@@ -125,7 +124,7 @@ func (s *Stored) ReadAt(p []byte, off int64) (n int, err error) {
 			return n, err
 		}
 		if int64(m) < a.size-in && n < len(p) {
-			return n, io.ErrUnexpectedEOF // somebody has cut it meanwhile
+			return n, io.ErrUnexpectedEOF // the file was truncated during the read
 		}
 	}
 	if n < len(p) {
@@ -134,8 +133,8 @@ func (s *Stored) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// readMark returns how the ring is laid out whose mark ends the file, if it is one: anybody can
-// print such a mark.
+// readMark returns the layout of the ring whose mark ends the file, if there is a mark. That is no proof of a ring: a
+// job can print such a mark.
 func readMark(file io.ReaderAt, size int64, tag string) (l layout, isRing bool, err error) {
 	length := int64(len(appendMark(nil, tag, 0, 0, 0)))
 	if size <= length {
@@ -158,7 +157,7 @@ func readMark(file io.ReaderAt, size int64, tag string) (l layout, isRing bool, 
 	return l, true, nil
 }
 
-// arrange is what Spool.copyTo does, without copying.
+// arrange does the same as Spool.copyTo, without copying.
 func (s *Stored) arrange(file io.ReaderAt, l *layout) {
 	var next int64
 	var buf [8]extent
@@ -181,8 +180,8 @@ func (s *Stored) add(file io.ReaderAt, pos, size int64) {
 	}
 }
 
-// order returns what a file of size bytes has that is in the order which the record tells of; ok
-// is false where it is not.
+// order returns the end of the stream in a file of size bytes, if the file is in the order that the record describes;
+// ok is false if it is not.
 func (r *Record) order(file io.ReaderAt, size int64) (end int64, ok bool, err error) {
 	if !r.valid() {
 		return 0, false, nil
@@ -191,7 +190,7 @@ func (r *Record) order(file io.ReaderAt, size int64) (end int64, ok bool, err er
 	if n := len(r.Kept); n > 0 {
 		last = r.Kept[n-1].To
 	}
-	// Of what was lost behind all that is kept, only he who has known of it has told.
+	// Only a process that knew of bytes lost after all kept ones has written a marker for them.
 	for _, end = range []int64{r.End, last} {
 		if ok, err = r.holds(file, size, end); ok || err != nil {
 			break
@@ -200,8 +199,7 @@ func (r *Record) order(file io.ReaderAt, size int64) (end int64, ok bool, err er
 	return end, ok, err
 }
 
-// holds says whether a file of size bytes is what is kept, with a line of ours in each gap
-// before end.
+// holds reports whether a file of size bytes consists of the kept ranges, with a marker line in each gap before end.
 func (r *Record) holds(file io.ReaderAt, size, end int64) (bool, error) {
 	gaps := r.gaps(end)
 	want := Length(r.Kept)
@@ -226,9 +224,10 @@ func (r *Record) holds(file io.ReaderAt, size, end int64) (bool, error) {
 	return true, nil
 }
 
-// tellsOf says whether it is of a ring that is laid out like that, in a file of size bytes: then its
-// mark is no output. Something is missing behind the same head. Nothing is, in a file that was longer,
-// where what the ring had lost was in memory, and about to be put in order with the rest.
+// tellsOf reports whether the record describes a ring with this layout, in a file of size bytes: then the mark is not
+// output. This is so if bytes after the same head are missing. It is also so if nothing is missing, but the stream was
+// longer than the file: then the bytes that the ring had lost were in memory, and about to be put in order with the
+// rest.
 func (r *Record) tellsOf(l *layout, size int64) bool {
 	if !r.valid() {
 		return false
@@ -243,8 +242,8 @@ func (r *Record) tellsOf(l *layout, size int64) bool {
 	return head == l.head
 }
 
-// refine takes what is final of a ring for true where that can be: its server knew what it had
-// overwritten, and the mark does not tell.
+// refine applies a final record to the layout of a ring, if it can be true: the server knew what it had overwritten,
+// and the mark does not show that.
 func (r *Record) refine(l *layout) {
 	kept := r.Kept
 	if l.head > 0 && len(kept) > 0 {
@@ -259,7 +258,7 @@ func (r *Record) refine(l *layout) {
 	}
 }
 
-// gaps are the ranges before end that are not kept, which is not before the last that is.
+// gaps returns the missing ranges before end. end must not lie before the end of the last kept range.
 func (r *Record) gaps(end int64) (all []Range) {
 	next := int64(0)
 	for _, k := range append(slices.Clip(r.Kept), Range{end, end}) {
@@ -269,7 +268,7 @@ func (r *Record) gaps(end int64) (all []Range) {
 	return all
 }
 
-// valid says whether it can be true of a file: it comes from one that others may have changed.
+// valid reports whether the record can be true of a file: it comes from a file that other processes may have changed.
 func (r *Record) valid() bool {
 	next := int64(0)
 	for _, k := range r.Kept {
@@ -283,12 +282,12 @@ func (r *Record) valid() bool {
 
 var markerLine = regexp.MustCompile(`^\n\[shelld: (\d{1,19}) bytes omitted here, offsets (\d{1,19}) to (\d{1,19})\]\n`)
 
-// unmarked returns which ranges of a stream a file has of which nothing was written down: a line
-// that stands where Finish puts ours is taken for one, and any other for output.
+// unmarked returns the ranges of a stream in a file without a record. A line at the position of a marker counts as one,
+// and any other line as output.
 func unmarked(file io.ReaderAt, size int64) (kept []Range, end int64, err error) {
-	const longest = 128 // of a marker, and more
+	const longest = 128 // more than the length of a marker
 	buf := make([]byte, 256<<10)
-	shift, next := int64(0), int64(0) // offset = position + shift; of the stream, behind the last marker
+	shift, next := int64(0), int64(0) // offset = position + shift; next is the stream offset after the last marker
 	for pos := int64(0); pos < size; {
 		n, err := file.ReadAt(buf[:min(int64(len(buf)), size-pos)], pos)
 		if err != nil && !errors.Is(err, io.EOF) || n == 0 {
@@ -327,7 +326,7 @@ func keep(kept []Range, from, to int64) []Range {
 	return kept
 }
 
-// parseMarker reads the marker at the beginning of b.
+// parseMarker parses the marker at the beginning of b.
 func parseMarker(b []byte) (from, to, length int64, ok bool) {
 	m := markerLine.FindSubmatch(b)
 	if m == nil {

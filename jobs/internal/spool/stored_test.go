@@ -16,7 +16,7 @@ const testTag = "session/1/stdout.txt"
 
 var errDied = errors.New("the server is dead")
 
-// stored is the file as a stranger finds it who knows that, read to its end.
+// stored reads a file to its end as another process with that record does.
 func stored(t testing.TB, path string, record Record) (*Stored, []byte) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -39,12 +39,12 @@ func stored(t testing.TB, path string, record Record) (*Stored, []byte) {
 	return s, text
 }
 
-// Whenever a server dies, in the middle of a write too, what it has told of is in the file
-// as far as the caps keep it, and a stranger finds it: every byte that he finds is right.
+// After the death of a server at any time, even in the middle of a write, the file has all bytes before End that the
+// limits keep, and another process finds them: every byte that it reads is correct.
 func TestStoredAfterADeath(t *testing.T) {
 	for seed := range uint64(90) {
 		head, tail := int64(30<<10), int64(200<<10)
-		if seed%3 == 0 { // less than is written at a time
+		if seed%3 == 0 { // less than the size of one write
 			head, tail = 1+int64(seed), 3<<10
 		}
 		var s *subject
@@ -61,7 +61,7 @@ func TestStoredAfterADeath(t *testing.T) {
 			}
 			if writes == last {
 				if isMark := bytes.HasPrefix(p, []byte("\n[shelld: ")); isMark {
-					return 0, errDied // which is written whole
+					return 0, errDied // a mark is written as a whole
 				}
 				n, _ := write(p[:s.rnd.IntN(len(p)+1)], pos)
 				return n, errDied
@@ -92,11 +92,11 @@ func TestStoredAfterADeath(t *testing.T) {
 	}
 }
 
-// A file is as the stream until it was written down that it will not be. Where that is not
-// possible it stays so, with all that was stored, and new output is in memory alone.
+// A file equals the stream until Wraps has recorded that it will not. If that fails, it stays so, with all bytes stored
+// so far, and new output is only in memory.
 func TestRingIsNotWrittenDown(t *testing.T) {
 	full := errors.New("no room")
-	for _, first := range []int{10, 150, 1000} { // of which the last does not fit the room
+	for _, first := range []int{10, 150, 1000} { // the last one exceeds the space
 		var failed, tried int
 		var s *subject
 		s = newSubject(t, Options{Memory: 8, DiskHead: 100, DiskTail: 100, Tag: testTag, Failed: func(error) { failed++ }, Wraps: func() error {
@@ -117,8 +117,7 @@ func TestRingIsNotWrittenDown(t *testing.T) {
 	}
 }
 
-// A mark counts where it was written down that there is a ring with that head, and what is
-// final of a ring counts for more.
+// A mark counts if a ring with that head was recorded, and a final record of a ring takes precedence.
 func TestStoredMark(t *testing.T) {
 	const room = 300 << 10
 	text := append(bytes.Repeat([]byte("x"), room), appendMark(nil, testTag, 100, 400<<10, room)...)
@@ -159,11 +158,11 @@ func TestStoredMark(t *testing.T) {
 	}
 }
 
-// What is finished reads as it is, with its ranges, which were written down before.
+// A finished file reads as it is, with its ranges, which were recorded before.
 func TestStoredAfterFinish(t *testing.T) {
 	for _, size := range []int{0, 10, 230 << 10, 1 << 20} {
 		var record Record
-		var recorded []byte // the file when it was
+		var recorded []byte // the file at the time of the record
 		o := Options{Memory: 1 << 10, DiskHead: 30 << 10, DiskTail: 200 << 10, Tag: testTag}
 		var s *subject
 		o.Record = func(kept []Range) (err error) {
@@ -191,7 +190,7 @@ func TestStoredAfterFinish(t *testing.T) {
 	}
 }
 
-// A file whose ranges cannot be written down stays as it is.
+// A file stays as it is if its ranges cannot be recorded.
 func TestFinishIsNotRecorded(t *testing.T) {
 	full := errors.New("no room")
 	s := newSubject(t, Options{Memory: 8, DiskHead: 100, DiskTail: 100, Tag: testTag, Record: func([]Range) error { return full }}, 1)
@@ -214,7 +213,7 @@ func TestFinishIsNotRecorded(t *testing.T) {
 	}
 }
 
-// A line of ours counts where it was written down that it stands there, and nowhere else.
+// A marker line counts at the positions that the record confirms, and nowhere else.
 func TestStoredRecord(t *testing.T) {
 	const one = "abc\n[shelld: 6 bytes omitted here, offsets 3 to 9]\nx"
 	const two = one + "\n[shelld: 90 bytes omitted here, offsets 10 to 100]\n"
@@ -224,19 +223,19 @@ func TestStoredRecord(t *testing.T) {
 		record Record
 		want   Record
 	}{
-		{one, Record{}, whole(one)}, // nothing is known, as where it was printed
+		{one, Record{}, whole(one)}, // no record, as for printed lines
 		{one, Record{Kept: []Range{{0, 3}}, End: 3}, whole(one)},
 		{one, whole(one), whole(one)},
 		{one, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 10}, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 10}},
 		{one, Record{Kept: []Range{{0, 3}, {9, 11}}, End: 11}, whole(one)},
 		{one, Record{Kept: []Range{{0, 4}, {9, 10}}, End: 10}, whole(one)},
 		{strings.Replace(one, "6", "7", 1), Record{Kept: []Range{{0, 3}, {9, 10}}, End: 10}, whole(one)},
-		{one, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 50}, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 10}}, // what was lost behind was in memory alone
+		{one, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 50}, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 10}}, // bytes lost after the kept ones were only in memory
 		{two, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 100}, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 100}},
 		{two, Record{Kept: []Range{{0, 54}}, End: 144}, whole(two)},
 		{"abc", Record{Kept: []Range{{0, 3}}, End: 9}, whole("abc")},
 		{"\n[shelld: 9 bytes omitted here, offsets 0 to 9]\n", Record{End: 9}, Record{End: 9}},
-		{"abc", Record{Kept: []Range{{2, 1}, {0, 4}}, End: 3}, whole("abc")}, // spoiled
+		{"abc", Record{Kept: []Range{{2, 1}, {0, 4}}, End: 3}, whole("abc")}, // invalid
 		{"abc", Record{Kept: []Range{{0, 2}, {1, 2}}, End: 2}, whole("abc")},
 		{"abc", Record{Kept: []Range{{-3, 0}}, End: 0}, whole("abc")},
 		{"abc", Record{Kept: []Range{{0, math.MaxInt64}}, End: math.MaxInt64}, whole("abc")},
@@ -250,8 +249,7 @@ func TestStoredRecord(t *testing.T) {
 	}
 }
 
-// Where nothing was written down, output that looks like a line of ours is output unless it stands
-// where ours would.
+// Without a record, output that looks like a marker line is output, except at the positions of markers.
 func TestStoredLookalikes(t *testing.T) {
 	mark := string(appendMark(nil, testTag, 1, 100, 3))
 	other := string(appendMark(nil, "session/2/stdout.txt", 1, 100, 3))
@@ -277,7 +275,7 @@ func TestStoredLookalikes(t *testing.T) {
 	}
 }
 
-// A marker is found wherever the edges of what is read at a time are.
+// A marker is found regardless of the edges of the read buffer.
 func TestStoredMarkerAtAnEdge(t *testing.T) {
 	const buf = 256 << 10
 	for at := buf - 130; at < buf+10; at++ {
