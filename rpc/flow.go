@@ -103,7 +103,7 @@ func (l *lane) movedLocked(p piece) {
 		return
 	}
 	f.moved(p, l.out.acks.Load())
-	// If output restarts at another place, the program has been held there already.
+	// If output is to restart at another place, the program already waits for that.
 	if l.whenSlow == schema.WhenSlowBlock && l.place == nil {
 		l.job.Sent(p.stream, p.end)
 	}

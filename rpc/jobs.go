@@ -135,7 +135,7 @@ func (s *Server) jobRun(r *request) error {
 		Name: p.Name, Group: p.Group, Description: p.Description, Stdin: p.Stdin, Stderr: p.Stderr, Watch: p.Watch,
 		StdoutFile: p.StdoutFile, StderrFile: p.StderrFile, Record: p.Record, KillAfterMs: p.KillAfterMs, Limits: p.Limits,
 	}, jobs.ModePipe)
-	p.Stdin = nil // setStdio has cleared only the copy's.
+	p.Stdin = nil // setStdio has cleared it only in a copy.
 	if err != nil {
 		return err
 	}

@@ -41,8 +41,8 @@ type lane struct {
 	want       hearing    // the last request
 	changed    bool       // want differs from the hearing that run uses
 	unanswered int        // requests that changed it and were not answered: nothing is sent
-	place      []cursor   // not nil: where output is to start, for run to take
-	placed     bool       // output has a place from where it goes on
+	place      []cursor   // not nil: the start of the output, for run to take
+	placed     bool       // output has a position from which it continues
 	begin      *jobs.Info // not nil: the content of started, for run to take
 	exited     *laneEvent // not nil: it has happened
 	closed     *laneEvent // not nil: it has happened
