@@ -56,9 +56,9 @@ func process(p *jobs.Process) *schema.Process {
 	return &schema.Process{PID: int64(p.PID), Command: p.Command}
 }
 
-// merged reports whether a change was merged into the last queued event. So a job whose title changes a million times
-// costs a client that does not read only one event. An event whose turn has come is not changed: its output is being
-// sent, and it must not be postponed for ever.
+// merged reports whether a change was merged into the last queued event. So if a job's title changes a million times
+// while the client does not read, the client gets one event. An event whose turn has come is not changed: its output is
+// being sent, and it must not be postponed for ever.
 //
 // Changes of the screen are merged, too: the last one says everything. Another change then goes in front of a queued
 // screen change. Otherwise alternating changes of both sorts would never merge.

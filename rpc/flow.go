@@ -178,7 +178,7 @@ func (l *lane) holdProgramLocked(info jobs.Info) {
 	}
 }
 
-// sentTo reports how far each stream was sent, to the program that waits for it.
+// sentTo informs the job how far each stream was sent, so that a waiting program can go on.
 func (l *lane) sentTo(cursors []cursor) {
 	for _, c := range cursors {
 		l.job.Sent(c.stream, c.off)

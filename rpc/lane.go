@@ -38,7 +38,7 @@ type lane struct {
 	held    map[int]*laneEvent // the last one that was not queued, by the same keys
 
 	// The same, for the subscription (subscribe.go):
-	want       hearing    // the last request
+	want       hearing    // the subscription as last requested
 	changed    bool       // want differs from the hearing that run uses
 	unanswered int        // requests that changed it and were not answered: nothing is sent
 	place      []cursor   // not nil: the start of the output, for run to take
@@ -299,7 +299,7 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 		batch, out, s = l.stepOutput(batch, framing, event)
 		switch {
 		case l.out.direct.beyond:
-			more = true // run will send it
+			more = true // run will send it.
 		case s == sendNothing && event != nil:
 			batch = l.stepEvent(batch, framing, event)
 			more = true

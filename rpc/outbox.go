@@ -75,7 +75,7 @@ type outbox struct {
 	control []message       // answers and the like, in order
 	bytes   int             // in control, or reserved for messages that are about to be
 	hasty   int             // in control, of messages that have not waited for room
-	pace    pace            // of the client, checked while there is much of them
+	pace    pace            // of the client's reading, checked while hasty is large
 	waiting int             // answers that wait for room
 	roomy   sync.Cond       // bytes is below answerRoom, or err is set; its lock is mu
 	ready   []*lane         // with something to send, in order of their turns

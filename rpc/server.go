@@ -117,8 +117,8 @@ func (s *Server) finish() (clean bool) {
 // takes as long.
 const settleTime = 500 * time.Millisecond
 
-// settle waits until at most n requests are in flight. It answers those of a job that is stuck itself. It waits for
-// answers that wait for room as long as the client goes on reading.
+// settle waits until at most n requests are in flight. It answers those of a stuck job on its own. It waits for answers
+// that wait for room as long as the client goes on reading.
 func (s *Server) settle(n int) {
 	var client pace
 	for !s.awaitAnswers(n) && s.delivers(&client) {

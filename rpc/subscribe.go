@@ -246,7 +246,7 @@ func (l *lane) takeLocked() *jobs.Info {
 	begin := l.begin
 	l.begin = nil
 	if l.seq > 0 || !l.events[schema.EventNameStarted] {
-		return nil // Job/started is the first event, or is not sent.
+		return nil // It can only be the first event, if it is wanted at all.
 	}
 	return begin
 }

@@ -69,8 +69,9 @@ func DecodeParams(method string, params []byte, into any) error {
 	return decodeLong(method, params, into)
 }
 
-// decodeLong decodes the checked value, not the params a second time: encoding/json matches names in any case, and
-// takes both of two members with the same name, while the schemas have checked neither.
+// decodeLong decodes the checked value, not the params a second time: encoding/json also accepts names in another case,
+// and decodes both of two members with the same name, while the schemas have checked only exact names and the last of
+// two.
 func decodeLong(method string, params []byte, into any) error {
 	value, err := validParams(method, params)
 	if err != nil {
