@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-// acked holds what a client is sent against what it has acknowledged.
+// acked checks the output for a client against its acknowledgements.
 type acked struct {
-	window int64 // 0: it acknowledges nothing
+	window int64 // 0: the client does not acknowledge
 	of     map[int64]map[string]*ackedStream
 }
 
 type ackedStream struct {
-	acked  int64      // the offset that was acknowledged last
-	since  int64      // the same, since the last job/subscribe, whose output may begin anew
-	pieces [][2]int64 // what was sent of it, as ranges without gaps
+	acked  int64      // the last acknowledged offset
+	since  int64      // the same, since the last job/subscribe, which may restart the output
+	pieces [][2]int64 // the sent output, as ranges without gaps
 }
 
 func (a *acked) stream(handle int64, name string) *ackedStream {
@@ -27,7 +27,7 @@ func (a *acked) stream(handle int64, name string) *ackedStream {
 	return a.of[handle][name]
 }
 
-// sent takes a request or notification of the client's.
+// sent records a request or notification of the client.
 func (a *acked) sent(method string, params json.RawMessage) {
 	var p struct {
 		Capabilities struct{ Ack bool }
@@ -52,7 +52,7 @@ func (a *acked) sent(method string, params json.RawMessage) {
 	}
 }
 
-// output takes a job/output, and says whether it keeps to the window.
+// output records a job/output, and reports whether it respects the window.
 func (a *acked) output(e *event) bool {
 	if a.window == 0 {
 		return true

@@ -7,22 +7,22 @@ import (
 	"shelld/schema"
 )
 
-// This file keeps messages within maxMessageBytes whose texts others have chosen: a
-// command line, the groups of a pattern. What fits is not touched; what does not is
-// cut to what fits in the worst case.
+// This file keeps messages within maxMessageBytes if they carry text that others have chosen: a command line, the
+// groups of a pattern. A message that fits is unchanged. Otherwise its texts are cut so far that they fit in the worst
+// case.
 
 const (
-	// escapedBytes is the most that a byte of a text takes in JSON.
+	// escapedBytes is the maximum number of bytes that one byte of text takes in JSON.
 	escapedBytes = 6
-	// fixedBytes is more than the rest of a message takes: names, numbers, times.
+	// fixedBytes is an upper bound for the rest of a message: names, numbers, times.
 	fixedBytes = 16 << 10
 )
 
-// bounded is a notification that fits, whose params may be cut for that.
+// bounded encodes a notification. It cuts the params if the message would be too long.
 func (o *outbox) bounded(method string, params any) []byte {
 	limit := int(o.limit.Load())
 	if m, ok := params.(schema.JobPatternMatchedParams); ok && matchBytesOf(m) > limit {
-		params = shortMatch(m, limit-fixedBytes) // a hundred megabytes are not encoded to be thrown away
+		params = shortMatch(m, limit-fixedBytes) // Do not encode a hundred megabytes only to drop them.
 	}
 	body := notification(method, params)
 	if len(body) <= limit {
@@ -41,12 +41,12 @@ func (o *outbox) bounded(method string, params any) []byte {
 	return notification(method, params)
 }
 
-// shortened is a result that is too long, with its jobs cut, and false where it has
-// none. The rest of it may still be too long.
+// shortened returns a copy of a result that is too long, with its jobs cut. It returns false if the result has no jobs.
+// The rest of the result may still be too long.
 func shortened(result any, limit int) (any, bool) {
 	switch res := result.(type) {
 	case schema.JobStartResult:
-		res.Job = shortJob(res.Job, limit/8) // the outcome may take three quarters; see clampBytes
+		res.Job = shortJob(res.Job, limit/8) // The outcome may take three quarters; see clampBytes.
 		return res, true
 	case schema.JobGetResult:
 		res.Job = shortJob(res.Job, limit-fixedBytes)
@@ -61,8 +61,8 @@ func shortened(result any, limit int) (any, bool) {
 	return nil, false
 }
 
-// withoutScreen is a result, or the data of an error, whose outcome leaves out a screen that
-// takes more than most; false where it has none such.
+// withoutScreen returns v, a result or the data of an error, without the screen of its outcome if that takes more than
+// most bytes. ok is false if there is no such screen.
 func withoutScreen(v any, most int) (less any, ok bool) {
 	drop := func(o *schema.Outcome) *schema.Outcome {
 		if o == nil || o.Screen == nil || len(marshal(o.Screen)) <= most {
@@ -101,10 +101,10 @@ func withoutScreen(v any, most int) (less any, ok bool) {
 	return v, false
 }
 
-// shortJob cuts what of a job may be long, so that all of it takes no more than about
-// room. What the engine holds stays as it is.
+// shortJob cuts those members of a job that may be long, so that the job takes about room bytes at most. It does not
+// modify the engine's data.
 func shortJob(j schema.JobInfo, room int) schema.JobInfo {
-	const shares = 12 // the members here, of which each gets the same
+	const shares = 12 // the members cut here; each gets an equal share
 	keep := max(room, 0) / (shares * escapedBytes)
 	cut := func(member schema.JobInfoMember, is bool) {
 		if is {
@@ -145,8 +145,7 @@ func shortJob(j schema.JobInfo, room int) schema.JobInfo {
 	return j
 }
 
-// shortArgv leaves the first arguments that have room, and of the next one what has,
-// but one in any case.
+// shortArgv returns the first arguments that fit into room, and the beginning of the next one. It returns at least one.
 func shortArgv(argv []string, room int) []string {
 	cost := func(a string) int { return len(a) + 1 }
 	short := slices.Clip(fitting(argv, room, cost))
@@ -162,7 +161,7 @@ func shortArgv(argv []string, room int) []string {
 	return short
 }
 
-// fitting is the first items that have room together.
+// fitting returns the first items that fit into room together.
 func fitting[T any](items []T, room int, cost func(T) int) []T {
 	for i, item := range items {
 		if room -= cost(item); room < 0 {
@@ -172,7 +171,7 @@ func fitting[T any](items []T, room int, cost func(T) int) []T {
 	return items
 }
 
-// matchBytesOf is how long the texts of a match are.
+// matchBytesOf returns the length of the texts of a match.
 func matchBytesOf(p schema.JobPatternMatchedParams) int {
 	n := len(p.Match) + len(p.Line)
 	for _, g := range p.Groups {
@@ -184,11 +183,10 @@ func matchBytesOf(p schema.JobPatternMatchedParams) int {
 	return n
 }
 
-// shortMatch cuts the texts of a match at their ends, where they are longer than what
-// each can have.
+// shortMatch cuts the end of each text of a match that is longer than its share of the room.
 func shortMatch(p schema.JobPatternMatchedParams, room int) schema.JobPatternMatchedParams {
-	texts := 2 + len(p.Groups) + len(p.Named)       // match and line, too
-	keep := max(room/2, 0) / (texts * escapedBytes) // the other half: names, and null
+	texts := 2 + len(p.Groups) + len(p.Named)       // The match and the line are texts, too.
+	keep := max(room/2, 0) / (texts * escapedBytes) // The other half is for names and null.
 	cut := func(s *string) *string {
 		if s == nil || len(*s) <= keep {
 			return s
@@ -210,7 +208,7 @@ func shortMatch(p schema.JobPatternMatchedParams, room int) schema.JobPatternMat
 	return p
 }
 
-// shortProcesses cuts command lines, which are cut anyway.
+// shortProcesses cuts command lines further. The engine has cut them already.
 func shortProcesses(ps []schema.Process, room int) []schema.Process {
 	ps = slices.Clone(ps)
 	for i := range ps {
@@ -219,7 +217,7 @@ func shortProcesses(ps []schema.Process, room int) []schema.Process {
 	return ps
 }
 
-// head is at most the first n bytes of a text, without half a character at the end.
+// head returns the first n bytes of a text at most, without a partial character at the end.
 func head(s string, n int) string {
 	if len(s) <= n {
 		return s

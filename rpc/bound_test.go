@@ -11,7 +11,7 @@ import (
 	"shelld/schema"
 )
 
-const smallLimit = 1 << 20 // the smallest maxMessageBytes there is
+const smallLimit = 1 << 20 // the smallest maxMessageBytes
 
 func smallOutbox() *outbox {
 	o := &outbox{}
@@ -19,7 +19,7 @@ func smallOutbox() *outbox {
 	return o
 }
 
-// worst is a text of n bytes each of which takes six in JSON.
+// worst returns a text of n bytes, each of which takes six in JSON.
 func worst(n int) string { return strings.Repeat("\x01", n) }
 
 func longJob() schema.JobInfo {
@@ -36,8 +36,7 @@ func longJob() schema.JobInfo {
 	return j
 }
 
-// background is as many processes as a keeper tells of, each with as long a command
-// line.
+// background returns as many processes as a keeper reports at most, each with the longest command line.
 func background() (ps []schema.Process) {
 	for range 1024 {
 		ps = append(ps, schema.Process{PID: 1, Command: worst(256)})
@@ -63,7 +62,7 @@ func params[T any](t *testing.T, body []byte) (p T) {
 	return p
 }
 
-// Whatever a job was started with, what is told of it fits, and says what is cut.
+// TestStartedFits checks that job/started fits for any job, and lists the cut members.
 func TestStartedFits(t *testing.T) {
 	for name, id := range map[string]string{"1": "1", "long id": `"` + strings.Repeat("x", smallLimit/2) + `"`} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +87,7 @@ func TestStartedFits(t *testing.T) {
 	}
 }
 
-// What fits is not touched.
+// TestWhatFitsIsWhole checks that a message that fits is unchanged.
 func TestWhatFitsIsWhole(t *testing.T) {
 	text := strings.Repeat("x", 100<<10)
 	j := schema.JobInfo{Handle: 1, Argv: []string{text, text}, Command: &text, Cwd: "/", Mode: schema.ModePipe, Status: schema.StatusRunning, PID: 1, StartedAt: "2026-01-01T00:00:00Z"}
@@ -99,7 +98,7 @@ func TestWhatFitsIsWhole(t *testing.T) {
 }
 
 func TestMatchFits(t *testing.T) {
-	for _, size := range []int{64 << 10, 100} { // the latter is found out by encoding it
+	for _, size := range []int{64 << 10, 100} { // for the latter, only encoding shows that it is too long
 		testMatchFits(t, size)
 	}
 }
@@ -135,7 +134,7 @@ func TestExitedFits(t *testing.T) {
 	}
 }
 
-// The handle of a job that was started is told, however long its command line.
+// TestLongJobsAreAnswered checks that the answer has the job's handle, however long the command line is.
 func TestLongJobsAreAnswered(t *testing.T) {
 	j := longJob()
 	all := make([]schema.JobInfo, 600)
@@ -167,7 +166,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// The screen of an outcome is left out where it is too long, of answers and errors alike.
+// TestWithoutScreen checks that a screen that is too long is left out of an outcome, in answers and in errors.
 func TestWithoutScreen(t *testing.T) {
 	long := &schema.Outcome{Reason: schema.OutcomeReasonExit, Screen: &schema.OutcomeScreen{Lines: []string{strings.Repeat("x", 100)}}}
 	for _, v := range []any{
@@ -192,7 +191,7 @@ func TestWithoutScreen(t *testing.T) {
 	}
 }
 
-// deref is *p. It ends the test if there is none, and not the whole run of the package.
+// deref returns *p. If p is nil, it ends the test, but not the run of the whole package.
 func deref[T any](t testing.TB, p *T) T {
 	t.Helper()
 	if p == nil {

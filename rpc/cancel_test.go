@@ -26,7 +26,7 @@ func TestCancelWait(t *testing.T) {
 
 func TestCancelStart(t *testing.T) {
 	s := start(t)
-	// The job's start is on its way when the cancel comes; only the wait is withdrawn.
+	// The job is being started when the cancellation arrives; only the wait is withdrawn.
 	c := s.begin("job/start", obj{"argv": []string{"sleep", "60"}, "name": "j", "wait": obj{"until": []obj{{"pattern": "never"}}, "timeoutMs": nil}})
 	c.withdraw()
 	d := refused[schema.CanceledData](c, schema.KindCanceled)
@@ -52,7 +52,7 @@ func TestCancelReadAndKill(t *testing.T) {
 	equal(t, "exit", s.exit(h), "killed SIGKILL")
 }
 
-// counter reads one byte, says so, waits for the test, and counts up to the Z.
+// counter reads one byte, reports that, waits for the test, and counts bytes up to the Z.
 const counter = `
 import os, sys
 n = len(os.read(0, 1))
@@ -66,8 +66,8 @@ while True:
 os.write(1, b"count %d\n" % n)
 `
 
-// TestCancelStuckWrite: bytesWritten is exactly what the job finds in its input
-// afterwards, and what was queued behind the cancelled write is written.
+// TestCancelStuckWrite: bytesWritten is exactly the number of bytes that the job then finds in its input, and input
+// that was queued behind the cancelled write is written.
 func TestCancelStuckWrite(t *testing.T) {
 	needs(t, "python3")
 	t.Run("pipe", func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestCancelStuckWrite(t *testing.T) {
 }
 
 func checkStuckWrite(t *testing.T, s *session, h int64, f fifo) {
-	const all = 600_000 // more than any kernel takes unread
+	const all = 600_000 // more than any kernel accepts unread
 	stuck := s.begin("job/write", obj{"handle": h, "input": strings.Repeat("x", all)})
 	behind := s.begin("job/write", obj{"handle": h, "input": "yy"})
 	withWait := s.begin("job/write", obj{"handle": h, "input": "never", "wait": obj{"until": []obj{{"pattern": "never"}}, "timeoutMs": nil}})
@@ -137,7 +137,7 @@ func TestCancelRun(t *testing.T) {
 	}
 }
 
-// TestCancelRunInBackground: the job goes on, and is heard from there on.
+// TestCancelRunInBackground: the job goes on, and its events are sent from there on.
 func TestCancelRunInBackground(t *testing.T) {
 	s, f := start(t), newFifo(t)
 	c := s.begin("job/run", obj{"command": "echo before; cat " + f.path + "; echo after", "shell": "sh", "name": "j", "onTimeout": "background"})
@@ -158,13 +158,12 @@ func TestCancelNothing(t *testing.T) {
 	for _, id := range []string{`99`, `"99"`, `1.5`, `-0`} {
 		s.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":` + id + `}}`)
 	}
-	// An id that comes to be later is not cancelled in advance.
+	// A later request with the id is not cancelled in advance.
 	r := result[schema.JobRunResult](s.beginID("99", "job/run", obj{"argv": []string{"printf", "hi"}}))
 	equal(t, "stdout", str(r.Stdout), "hi")
 }
 
-// TestCancelTwice: the second is to a request that is answered already, or is about
-// to be.
+// TestCancelTwice: the second cancellation is for a request that is answered already, or is about to be.
 func TestCancelTwice(t *testing.T) {
 	s := start(t)
 	h := s.pipe("sleep 60")

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzCarry cuts a stream anywhere, as reads do, and sends it as a lane does: what may be the
-// beginning of a character waits for the next piece. Text stays text, no character is cut,
-// and every byte comes once.
+// FuzzCarry cuts a stream anywhere, as reads do, and sends it as a lane does: bytes that may be the start of a
+// character wait for the next piece. Text stays text, no character is cut, and every byte is sent once.
 func FuzzCarry(f *testing.F) {
 	f.Add([]byte("plain"), []byte{1, 2})
 	f.Add([]byte("äöü€𝄞\xff\xf0\x9f"), []byte{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})

@@ -5,7 +5,7 @@ import (
 	"shelld/schema"
 )
 
-// stateChanged is a change as its notification.
+// stateChanged returns the notification for a change.
 func stateChanged(c *jobs.Changed, handle, seq int64) schema.JobStateChangedParams {
 	p := schema.JobStateChangedParams{Handle: handle, Seq: seq}
 	has := func(w jobs.Change, name schema.Change) bool {
@@ -56,13 +56,12 @@ func process(p *jobs.Process) *schema.Process {
 	return &schema.Process{PID: int64(p.PID), Command: p.Command}
 }
 
-// merged says whether a change went into the one that waits last, so that of a job
-// whose title changes a million times a client that does not read is owed one event.
-// One whose turn has come is left alone: its output is on its way, and must not be
-// moved on for ever.
+// merged reports whether a change was merged into the last queued event. So if a job's title changes a million times
+// while the client does not read, the client gets one event. An event whose turn has come is not changed: its output is
+// being sent, and it must not be postponed for ever.
 //
-// The same holds of a screen: the last change tells it all. What else has changed then goes
-// in front of it, or the two would keep each other apart.
+// Changes of the screen are merged, too: the last one says everything. Another change then goes in front of a queued
+// screen change. Otherwise alternating changes of both sorts would never merge.
 func (l *lane) merged(e jobs.Event) bool {
 	first := 0
 	if l.turn {

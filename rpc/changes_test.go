@@ -11,7 +11,7 @@ import (
 	"shelld/schema"
 )
 
-// A stateChange is what a job/stateChanged has beside handle and seq.
+// A stateChange has the members of job/stateChanged, without handle and seq.
 type stateChange struct {
 	Changed         []string
 	Status          *string
@@ -24,7 +24,7 @@ type stateChange struct {
 	OutputFileError *schema.OutputFileError
 }
 
-// check: the values are those of what has changed, and no other.
+// check checks that the event has the values of all changed states, and no others.
 func (c *stateChange) check(wrong func(string, ...any)) {
 	there := map[string]bool{
 		"status": c.Status != nil, "title": c.Title != nil, "cwd": c.Cwd != nil, "bell": c.Bell != nil,
@@ -40,7 +40,7 @@ func (c *stateChange) check(wrong func(string, ...any)) {
 	}
 }
 
-// change waits for a job/stateChanged of which something holds.
+// change waits for a job/stateChanged for which holds returns true.
 func (s *session) change(handle int64, what string, holds func(e event) bool) (found event) {
 	s.t.Helper()
 	s.wait(fmt.Sprintf("job/stateChanged of job %d: %s", handle, what), func() bool {
@@ -55,7 +55,7 @@ func (s *session) change(handle int64, what string, holds func(e event) bool) (f
 	return found
 }
 
-// before is the output of a job that came before an event.
+// before returns the output of a job that came before an event.
 func (s *session) before(e event) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func TestWhatProgramsTellTheirTerminal(t *testing.T) {
 	equal(t, "current directory after the end", str(s.get(h).CurrentDirectory), "/a b")
 }
 
-// A pipe is no terminal: what looks like a title there is output and nothing else.
+// TestAPipeTellsNothing: a pipe is not a terminal, so a title sequence in it is only output.
 func TestAPipeTellsNothing(t *testing.T) {
 	s := start(t)
 	h := s.pipe(`printf '\033]0;title\a'`)
@@ -107,7 +107,7 @@ func TestAPipeTellsNothing(t *testing.T) {
 	}
 }
 
-// A command that tells its terminal nothing has nothing told of it.
+// TestNothingChanged: a command that does not change its terminal causes no job/stateChanged.
 func TestNothingChanged(t *testing.T) {
 	s := start(t)
 	for _, argv := range [][]string{{"printf", "plain \x1b[31mred\x1b[0m"}, {"sh", "-c", "stty size; ls /"}, {"bash", "-c", "echo a | cat; exit 3"}} {
@@ -157,7 +157,7 @@ func TestResizeIsTold(t *testing.T) {
 			sizes = append(sizes, *e.Size)
 		}
 	}
-	// The events of a client that reads slowly are joined: the last one is sure.
+	// The events of a client that reads slowly are merged: only the last one is certain.
 	if n := len(sizes); n < 1 || n > 2 || sizes[n-1] != (schema.Size{Cols: 100, Rows: 30}) {
 		t.Errorf("sizes %v, want 132x43 and 100x30", sizes)
 	}
@@ -176,14 +176,14 @@ func TestEventsWithoutChanges(t *testing.T) {
 	}
 }
 
-// While a client reads nothing, a title that changes thousands of times is owed once.
+// TestChangesToASlowClient: a title that changes thousands of times while a client reads nothing is sent once.
 func TestChangesToASlowClient(t *testing.T) {
 	s := start(t)
 	needs(t, "bash")
 	done := newFifo(t)
 	s.gate.let(false)
 	c := s.begin("job/start", obj{"shell": "bash", "command": `for i in {1..20000}; do printf '\e]0;title %d\a' $i; done; read x <` + done.path})
-	done.release() // taken by a job that has written everything
+	done.release() // received by a job that has written everything
 	s.gate.let(true)
 	h := result[schema.JobStartResult](c).Job.Handle
 	s.event(h, "job/closed")
@@ -198,7 +198,7 @@ func TestChangesToASlowClient(t *testing.T) {
 	}
 }
 
-// Keys are encoded for the modes that the program has asked for.
+// TestKeysFollowTheModes: keys are encoded for the modes that the program has set.
 func TestKeysFollowTheModes(t *testing.T) {
 	needs(t, "od")
 	s := start(t)
@@ -211,7 +211,7 @@ func TestKeysFollowTheModes(t *testing.T) {
 	}
 }
 
-// foreground is the command line in a change of it.
+// foreground returns the command line in a change of the foreground process.
 func foreground(e event) string {
 	var p *schema.Process
 	if err := json.Unmarshal(e.Foreground, &p); err != nil || p == nil {
@@ -229,13 +229,13 @@ func TestForeground(t *testing.T) {
 	if f := r.Job.Foreground; f == nil || f.PID != leader || f.Command != "bash --norc -i" {
 		t.Fatalf("foreground at the start: %+v", f)
 	}
-	// One that writes is told by an event, and so is the shell when it writes again.
+	// A program that writes causes an event, and so does the shell when it writes again.
 	s.write(h, "sh -c 'echo inner; read x; :'\r")
 	e := s.change(h, "the inner shell", func(e event) bool { return strings.HasPrefix(foreground(e), "sh -c") })
 	s.see(h, "inner\r\n")
 	s.write(h, "\r")
 	s.change(h, "bash again", func(b event) bool { return b.Seq > e.Seq && foreground(b) == "bash --norc -i" })
-	// One that is silent is known to whoever asks.
+	// A silent program is found when the client asks.
 	silent := newFifo(t)
 	s.write(h, "sh -c 'echo started >"+silent.path+"; read x; :'\r")
 	silent.read()
@@ -243,7 +243,7 @@ func TestForeground(t *testing.T) {
 		t.Errorf("foreground of one that is silent: %+v", f)
 	}
 	s.write(h, "\r", "wait", obj{"until": until(obj{"pattern": "READY> $"})})
-	// Where the first of a pipeline has ended, another one stands for it.
+	// If the first process of a pipeline has ended, another one represents it.
 	started := newFifo(t)
 	s.write(h, "true | sh -c 'cat; echo started >"+started.path+"; read x </dev/tty; :'\r")
 	started.read()
@@ -256,7 +256,7 @@ func TestForeground(t *testing.T) {
 	}
 }
 
-// What vim tells its terminal: another screen, and a title that it puts back.
+// TestAnEditorsTitle: vim switches to another screen, and sets a title that it restores at the end.
 func TestAnEditorsTitle(t *testing.T) {
 	needs(t, "vim")
 	s := start(t)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The messages of one good job, which TestCheckerNotices spoils.
+// The messages of a correct job, in which TestCheckerNotices introduces errors.
 const (
 	asked   = `{"jsonrpc":"2.0","id":1,"method":"job/start","params":{"command":"x","mode":"pty"}}`
 	started = `{"jsonrpc":"2.0","method":"job/started","params":{"handle":1,"seq":1,"requestId":1,"job":` + jobText + `}}`
@@ -19,8 +19,7 @@ const (
 	jobText = `{"handle":1,"status":"running","streams":{"pty":{"nextOffset":0,"kept":[]}},"argv":["x"],"cwd":"/","mode":"pty","pid":5,"startedAt":"2026-01-01T00:00:00Z","durationMs":0,"cols":80,"rows":24,"background":[],"watches":[]}`
 )
 
-// TestCheckerNotices: of a good session the checker has nothing to say, and of each
-// fault something.
+// TestCheckerNotices: the checker accepts a correct session, and reports each error.
 func TestCheckerNotices(t *testing.T) {
 	good := []string{started, told, output1, matched, output2, exited, closed}
 	without := func(i int) []string { return append(append([]string{}, good[:i]...), good[i+1:]...) }
@@ -37,7 +36,7 @@ func TestCheckerNotices(t *testing.T) {
 	cases := []struct {
 		name     string
 		messages []string
-		want     string // "" = nothing
+		want     string // "" = no complaint
 	}{
 		{"good", good, ""},
 		{"no started", without(0), "before started"},
@@ -69,7 +68,7 @@ func TestCheckerNotices(t *testing.T) {
 	}
 }
 
-// renumbered gives the event at place i the seq that belongs there.
+// renumbered sets the seq of the event at index i to the correct value.
 func renumbered(message string, i int) string {
 	for seq := range 9 {
 		message = strings.Replace(message, fmt.Sprintf(`"seq":%d,`, seq), fmt.Sprintf(`"seq":%d,`, max(i, 1)), 1)
@@ -95,7 +94,7 @@ func complaints(t *testing.T, messages []string) (all []string) {
 	return append(all, c.ended()...)
 }
 
-// TestCheckerNoticesSubscriptions: the same once the client has said what it wants.
+// TestCheckerNoticesSubscriptions: the same after the client has subscribed.
 func TestCheckerNoticesSubscriptions(t *testing.T) {
 	const (
 		subscribe   = `>{"jsonrpc":"2.0","id":2,"method":"job/subscribe","params":{"handle":1,"from":"start","encoding":"base64","events":["output","exited","closed"]}}`
@@ -110,7 +109,7 @@ func TestCheckerNoticesSubscriptions(t *testing.T) {
 	cases := []struct {
 		name     string
 		messages []string
-		want     string // "" = nothing
+		want     string // "" = no complaint
 	}{
 		{"good", []string{subscribe, subscribed, replay, more, end}, ""},
 		{"output as it was asked for, too early", []string{subscribe, replay, subscribed, more, end}, "base64"},

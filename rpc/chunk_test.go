@@ -8,7 +8,7 @@ import (
 	"shelld/schema"
 )
 
-// A flood fills what it is given, and all of it comes.
+// TestChunksAreFilled: a flood fills its chunks, and arrives completely.
 func TestChunksAreFilled(t *testing.T) {
 	m, o, g := stuckOutbox(t, jobs.Limits{})
 	const all = 600_000
@@ -34,7 +34,7 @@ func TestChunksAreFilled(t *testing.T) {
 	if sum != all {
 		t.Errorf("%d bytes came, of %d", sum, all)
 	}
-	// The first message was sent long ago, or has only just been.
+	// The first message was sent long ago, or just now.
 	for i, n := range sizes[:len(sizes)-1] {
 		if n != smallChunk && n != chunkBytes || i > 0 && n < sizes[i-1] {
 			t.Fatalf("messages have %d bytes", sizes)
@@ -42,7 +42,7 @@ func TestChunksAreFilled(t *testing.T) {
 	}
 }
 
-// What is sent beside a flood makes its messages small, for some time.
+// TestBesideAFlood: messages beside a flood make the flood's messages small, for some time.
 func TestBesideAFlood(t *testing.T) {
 	const flood, other, third = 7, 8, 9
 	o := &outbox{}

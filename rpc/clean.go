@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// cleanData returns a copy of an error's data in which clean has changed every text. The words of
-// the protocol stay: the member kind, and those of an enumeration, which have a type of their own.
+// cleanData returns a copy of an error's data with clean applied to every text. The protocol's own words are unchanged:
+// the member kind, and enumeration values, which have a type of their own.
 func cleanData(data any, clean func(string) string) any {
 	if data == nil {
 		return nil
@@ -54,7 +54,7 @@ func cleanValue(v reflect.Value, clean func(string) string) reflect.Value {
 	return v
 }
 
-// cleanJSON leaves out a text that clean would change: it is the name of a job, and *** is none.
+// cleanJSON drops a text that clean would change: it is the name of a job, and *** is not a name.
 func cleanJSON(raw json.RawMessage, clean func(string) string) json.RawMessage {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && clean(text) != text {

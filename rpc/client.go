@@ -19,13 +19,13 @@ type Notice struct {
 	Params json.RawMessage
 }
 
-// A Client speaks the protocol over the two ends of a pipe. It is small: it numbers
-// requests, hands notices to one function in the order in which they come, has another
-// one answer what the server asks, and leaves everything else to its user.
+// A Client speaks the protocol over the two ends of a pipe. It is small: it numbers requests, passes notifications to
+// one function in order of arrival, passes the server's requests to another one, and leaves everything else to its
+// user.
 //
-// Goroutines: one reads in until that ends, and calls Notice; Call and Notify may
-// be called from any goroutine, but not from Notice. One for each request of the server's
-// calls the Answerer, and ends with it; Done does not wait for them.
+// Goroutines: one reads in until that ends, and calls the notice function. Call and Notify may be called from any
+// goroutine except from that function. Each request of the server has a goroutine that calls the Answerer and ends with
+// it. Done does not wait for these.
 type Client struct {
 	// Immutable:
 	notice func(Notice)
@@ -35,17 +35,16 @@ type Client struct {
 	write sync.Mutex // guards out
 	out   io.Writer
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	last    int
 	pending map[int]chan answer
 	answers Answerer
-	asked   map[string]context.CancelFunc // what the server asks, by the id as it is spelled
+	asked   map[string]context.CancelFunc // the server's requests, by their id as spelled
 	err     error                         // why in has ended
 }
 
-// An Answerer answers a request of the server's, such as client/secret. ctx is done when the
-// server takes it back, or has ended: then nobody waits for the answer. An error is sent as
-// it is where it is a *CallError, and by its text where it is another one.
+// An Answerer answers a request of the server, such as client/secret. ctx is done when the server withdraws the request
+// or has ended: then the answer is dropped. A *CallError is sent as it is; of another error, its text is sent.
 type Answerer func(ctx context.Context, method string, params json.RawMessage) (result any, err error)
 
 type answer struct {
@@ -53,7 +52,7 @@ type answer struct {
 	err    *CallError
 }
 
-// A CallError is the server's answer that something cannot be done.
+// A CallError is an error that the server has answered.
 type CallError struct {
 	schema.ErrorObject
 	Kind schema.Kind
@@ -61,32 +60,31 @@ type CallError struct {
 
 func (e *CallError) Error() string { return string(e.Kind) + ": " + e.Message }
 
-// ErrServerGone is what a call gets whose server has ended without an answer.
+// ErrServerGone is the error of a call if the server has ended without an answer.
 var ErrServerGone = errors.New("rpc: the server has ended")
 
-// NewClient returns a client that writes requests to out and reads in, in header
-// framing. notice gets every notification, on the reading goroutine; trace, which
-// may be nil, every message in either direction.
+// NewClient returns a client that writes requests to out and reads in, in header framing. It calls notice with every
+// notification, on the reading goroutine, and trace, which may be nil, with every message in either direction.
 func NewClient(in io.Reader, out io.Writer, notice func(Notice), trace func(sent bool, body []byte)) *Client {
 	c := &Client{notice: notice, trace: trace, out: out, pending: map[int]chan answer{}, done: make(chan struct{})}
 	go c.read(bufio.NewReader(in))
 	return c
 }
 
-// Answer has a answer the server's requests, each in a goroutine of its own. It is to be
-// called before initialize is sent, with what of capabilities belongs to it. Without, or
-// with nil, each is answered with methodNotFound.
+// Answer sets the function that answers the server's requests, each in a goroutine of its own. It must be called before
+// initialize is sent with the capabilities that need it. Without one, or with nil, each request is answered with
+// methodNotFound.
 func (c *Client) Answer(a Answerer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answers = a
 }
 
-// Done is closed when the server's output has ended.
+// Done returns a channel that is closed when the server's output has ended.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Call sends a request and awaits its answer. result may be nil. When ctx is done
-// first the request is cancelled, and its answer is awaited all the same.
+// Call sends a request and waits for its answer. result may be nil. If ctx is done first, Call cancels the request and
+// still waits for its answer.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	call, err := c.Send(method, params)
 	if err != nil {
@@ -95,19 +93,18 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 	return call.Await(ctx, result)
 }
 
-// A SentCall is a request that was sent and whose answer nobody has awaited yet.
+// A SentCall is a request that was sent, before Await.
 type SentCall struct {
 	client *Client
 	id     int
 	answer chan answer
 }
 
-// ID is the request's id as it is spelled on the wire, and as client/confirm has it in
-// requestId.
+// ID returns the request's id as spelled on the wire, and as client/confirm quotes it in requestId.
 func (s *SentCall) ID() string { return strconv.Itoa(s.id) }
 
-// Send sends a request and returns: what is sent next reaches the server after it. An
-// answer that nobody awaits is dropped.
+// Send sends a request and returns: messages sent later reach the server after it. The answer is dropped unless Await
+// is called.
 func (c *Client) Send(method string, params any) (*SentCall, error) {
 	id, ch, err := c.begin()
 	if err != nil {
@@ -119,7 +116,7 @@ func (c *Client) Send(method string, params any) (*SentCall, error) {
 	return &SentCall{c, id, ch}, nil
 }
 
-// Await awaits the answer, once, as Call does.
+// Await waits for the answer, as Call does. It may be called once.
 func (s *SentCall) Await(ctx context.Context, result any) error {
 	var a answer
 	select {
@@ -184,7 +181,7 @@ func (c *Client) read(in io.Reader) {
 	}
 }
 
-// clientMaxMessage is far over what a server sends.
+// clientMaxMessage is far above the size of any message from a server.
 const clientMaxMessage = 1 << 30
 
 func (c *Client) receive(body []byte) error {
@@ -213,12 +210,12 @@ func (c *Client) receive(body []byte) error {
 func (c *Client) answered(env envelope) {
 	id, err := strconv.Atoi(string(env.ID))
 	if err != nil {
-		return // null: an answer to what was no request; trace has shown it
+		return // null: an answer to a message that was not a request; trace has shown it
 	}
 	a := answer{result: append(json.RawMessage(nil), env.Result...)}
 	if env.Error != nil {
 		a.err = &CallError{}
-		_ = json.Unmarshal(env.Error, &a.err.ErrorObject) // What does not fit stays empty.
+		_ = json.Unmarshal(env.Error, &a.err.ErrorObject) // Members of a wrong type stay empty.
 		var data struct{ Kind schema.Kind }
 		_ = json.Unmarshal(a.err.Data, &data) // As above.
 		a.err.Kind = data.Kind
@@ -232,7 +229,7 @@ func (c *Client) answered(env envelope) {
 	}
 }
 
-// ask has a request of the server's answered.
+// ask passes a request of the server to the Answerer, and sends the answer.
 func (c *Client) ask(env envelope) error {
 	id, params := append(json.RawMessage(nil), env.ID...), append(json.RawMessage(nil), env.Params...)
 	c.mu.Lock()
@@ -260,7 +257,7 @@ func (c *Client) ask(env envelope) error {
 			return
 		}
 		if err == nil {
-			_ = c.send(map[string]any{"jsonrpc": "2.0", "id": id, "result": result}) // Whoever reads sees the end.
+			_ = c.send(map[string]any{"jsonrpc": "2.0", "id": id, "result": result}) // read notices a lost server.
 			return
 		}
 		refusal := &CallError{ErrorObject: schema.ErrorObject{Code: kindCodes()[schema.KindInternalError], Message: err.Error(), Data: json.RawMessage(`{"kind":"internalError"}`)}}
@@ -270,10 +267,10 @@ func (c *Client) ask(env envelope) error {
 	return nil
 }
 
-// takenBack is told that an answer is not needed any more.
+// takenBack handles the withdrawal of a request by the server.
 func (c *Client) takenBack(params json.RawMessage) {
 	var p schema.CancelRequestParams
-	_ = json.Unmarshal(params, &p) // What does not fit names nothing.
+	_ = json.Unmarshal(params, &p) // If it does not parse, it matches no request.
 	c.mu.Lock()
 	cancel := c.asked[string(p.ID)]
 	delete(c.asked, string(p.ID))
@@ -283,7 +280,7 @@ func (c *Client) takenBack(params json.RawMessage) {
 	}
 }
 
-// end answers what will never be.
+// end completes the pending calls without an answer, and cancels the server's requests.
 func (c *Client) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

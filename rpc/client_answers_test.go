@@ -10,15 +10,15 @@ const (
 	serverSays = "\x1b[?62;22c"
 )
 
-// asker begins a program that asks what its terminal is for each line that it reads, and
-// tells that line, with what was typed before it.
+// asker starts a program that queries its terminal's type for each line that it reads, and prints that line, with any
+// input before it.
 func (s *session) asker(more ...any) (handle int64) {
 	s.t.Helper()
 	return s.pty(`stty raw -echo; printf ready; while read -r x; do printf '\033[c(%s)' "$x"; done`,
 		append(more, "wait", obj{"until": []obj{{"pattern": "ready"}}})...)
 }
 
-// types types a line to the asker; before is what was typed in front of it by others.
+// types types a line to the asker; before is the input that others have typed before it.
 func (s *session) types(handle int64, line, before string) {
 	s.t.Helper()
 	want := query + "(" + before + line + ")"
@@ -28,7 +28,7 @@ func (s *session) types(handle int64, line, before string) {
 	}
 }
 
-// sinceRestart is what was sent of a terminal since its output began anew.
+// sinceRestart returns the output of a terminal since its last restart.
 func (s *session) sinceRestart(handle int64) string {
 	s.t.Helper()
 	s.sentUpTo(handle, int64(len(s.stored(handle, "pty"))))
@@ -42,8 +42,8 @@ func (s *session) sinceRestart(handle int64) string {
 	return got.String()
 }
 
-// A client that answers itself is sent all questions, and the server answers none: what the
-// client types is all that the program is told.
+// TestClientAnswers: a client that answers queries itself gets all of them, and the server answers none: the program
+// reads only what the client types.
 func TestClientAnswers(t *testing.T) {
 	s := start(t)
 	h := s.asker("queries", "client")
@@ -59,8 +59,8 @@ func TestClientAnswers(t *testing.T) {
 	}
 }
 
-// Who answers changes in a turn of the job, for what is asked from there on; a client that
-// hears nothing answers nothing.
+// TestClientAnswersLater: the side that answers changes in a turn of the job, for later queries. A client without a
+// subscription answers none.
 func TestClientAnswersLater(t *testing.T) {
 	s := start(t)
 	h := s.asker()
@@ -68,7 +68,7 @@ func TestClientAnswersLater(t *testing.T) {
 	s.subscribe(h, "queries", "client")
 	s.types(h, "2", serverSays)
 	s.types(h, "3", "")
-	s.subscribe(h, "encoding", "base64") // and nothing else changes
+	s.subscribe(h, "encoding", "base64") // nothing else changes
 	s.types(h, "4", "")
 	s.subscribe(h, "queries", "strip")
 	s.types(h, "5", "")
@@ -78,7 +78,7 @@ func TestClientAnswersLater(t *testing.T) {
 	s.unsubscribe(h)
 	s.types(h, "8", "")
 	s.types(h, "9", serverSays)
-	s.subscribe(h, "queries", "client", "events", []string{"closed"}) // who reads with job/read
+	s.subscribe(h, "queries", "client", "events", []string{"closed"}) // the client reads with job/read
 	s.types(h, "a", serverSays)
 	s.types(h, "b", "")
 	s.subscribe(h, "events", []string{})
@@ -86,7 +86,7 @@ func TestClientAnswersLater(t *testing.T) {
 	s.types(h, "d", serverSays)
 }
 
-// With "events": [] nobody is there to answer.
+// TestClientAnswersUnheard: with "events": [], the client cannot answer.
 func TestClientAnswersUnheard(t *testing.T) {
 	s := start(t)
 	h := s.asker("queries", "client", "events", []string{})
@@ -99,8 +99,8 @@ func TestClientAnswersUnheard(t *testing.T) {
 	}
 }
 
-// No question is answered twice: what the server has answered is left out for a client that
-// answers from now on, and so is what that was sent before.
+// TestClientAnswersOnce: no query is answered twice. A client that answers from now on does not get the queries that
+// the server has answered, nor those that were sent to it before.
 func TestClientAnswersOnce(t *testing.T) {
 	s := start(t)
 	h := s.asker()
@@ -118,7 +118,7 @@ func TestClientAnswersOnce(t *testing.T) {
 	}
 }
 
-// Pipes have no questions.
+// TestClientAnswersPipe: the output of pipes has no queries.
 func TestClientAnswersPipe(t *testing.T) {
 	s := start(t)
 	h := s.pipe(`printf 'a\033[cb'`, "queries", "client")

@@ -7,8 +7,7 @@ import (
 	"shelld/schema"
 )
 
-// confirmPolicy is what initialize asks for. Without the client's capability nobody can be
-// asked.
+// confirmPolicy returns the policy that initialize asks for. Without the client's capability, no question can be asked.
 func (s *Server) confirmPolicy(p *schema.InitializeParams) jobs.ConfirmPolicy {
 	o := or(or(p.Options, schema.Options{}).Confirm, schema.ConfirmOptions{})
 	c := jobs.ConfirmPolicy{
@@ -22,8 +21,8 @@ func (s *Server) confirmPolicy(p *schema.InitializeParams) jobs.ConfirmPolicy {
 	return c
 }
 
-// confirm has the client ask its person. It comes behind no output: what is asked about has
-// not happened.
+// confirm sends a question to the client, for its user. It does not wait behind output: the action that it asks about
+// has not happened yet.
 func (s *Server) confirm(q *jobs.Question) (withdraw func()) {
 	a := &ask{
 		method: "client/confirm",
@@ -39,10 +38,10 @@ func (s *Server) confirm(q *jobs.Question) (withdraw func()) {
 	return func() { s.tell(func(o *outbox) { o.withdrawLocked(a) }) }
 }
 
-// maxAskerBytes bounds the id that a question quotes: the question has to fit into a message.
+// maxAskerBytes limits the id that a question quotes: the question must fit into a message.
 const maxAskerBytes = 4096
 
-// asker is what a question for this request is told by.
+// asker returns the id that a question quotes for this request. It is "" if the id is too long.
 func (r *request) asker() jobs.Asker {
 	if len(r.id) > maxAskerBytes {
 		return ""
@@ -50,7 +49,7 @@ func (r *request) asker() jobs.Asker {
 	return jobs.Asker(r.id)
 }
 
-// tell sends what f queues.
+// tell sends the messages that f queues.
 func (s *Server) tell(f func(*outbox)) {
 	s.out.mu.Lock()
 	f(s.out)
@@ -58,8 +57,7 @@ func (s *Server) tell(f func(*outbox)) {
 	s.out.flushSoon()
 }
 
-// confirmed reads the answer to client/confirm. Nobody has said yes in one that cannot be
-// read.
+// confirmed reads the answer to client/confirm. An answer that cannot be read counts as deny.
 func (s *Server) confirmed(q *jobs.Question, result, failure json.RawMessage) jobs.Answer {
 	var r schema.ClientConfirmResult
 	if failure != nil {

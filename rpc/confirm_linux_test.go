@@ -7,20 +7,19 @@ import (
 	"shelld/schema"
 )
 
-// confirms is an initialize in which all is asked about.
+// confirms returns the params of an initialize with which every action needs confirmation.
 func confirms(can bool) []any {
 	return []any{"capabilities", obj{"confirm": can}, "options", obj{"confirm": obj{"start": "ask", "write": "ask", "kill": "ask"}}}
 }
 
-// asked waits for the n-th request of the server's, counted from 1, which is a
-// client/confirm.
+// asked waits for the n-th request of the server, counted from 1, which must be a client/confirm.
 func (s *session) asked(n int) (id string, p schema.ClientConfirmParams) {
 	s.t.Helper()
 	id = s.question(n, "client/confirm", &p)
 	return id, p
 }
 
-// allow answers the n-th one.
+// allow answers the n-th request.
 func (s *session) allow(n int, outcome schema.ConfirmOutcome) {
 	s.t.Helper()
 	id, _ := s.asked(n)
@@ -75,8 +74,8 @@ func TestConfirmNobody(t *testing.T) {
 	equal(t, "times asked", s.asksSoFar(), 0)
 }
 
-// A request that is cancelled asks nobody any more; of a group that is ended or signalled each
-// job is asked about by itself.
+// TestConfirmCancelled: the question of a cancelled request is withdrawn. If a group is killed or signalled, there is a
+// question for each job.
 func TestConfirmCancelled(t *testing.T) {
 	s := start(t, confirms(true)...)
 	for i := range 2 {
@@ -111,7 +110,7 @@ func TestConfirmCancelled(t *testing.T) {
 	equal(t, "times asked", s.asksSoFar(), n+3)
 }
 
-// An id that could fill a question is left out of it.
+// TestConfirmLongID: an id that could fill a question is left out of it.
 func TestConfirmLongID(t *testing.T) {
 	s := start(t, confirms(true)...)
 	for i, n := range []int{4096, 4097} {
@@ -125,7 +124,7 @@ func TestConfirmLongID(t *testing.T) {
 	}
 }
 
-// Nobody has said yes in an answer that is none.
+// TestConfirmAnswers: an invalid answer counts as deny.
 func TestConfirmAnswers(t *testing.T) {
 	s := start(t, confirms(true)...)
 	for i, a := range []string{

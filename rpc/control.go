@@ -5,7 +5,7 @@ import (
 	"shelld/schema"
 )
 
-// done awaits a request that answers with nothing.
+// done answers a request with a fixed result when pending is done.
 func done[T any](r *request, pending jobs.Pending[struct{}], result T) {
 	respondNow(r, pending, func(struct{}) T { return result })
 }

@@ -9,9 +9,9 @@ import (
 	"shelld/schema"
 )
 
-// This file turns the engine's values into the wire's and back. It decides nothing.
+// This file converts the engine's values to those of the wire and back. It makes no decisions.
 
-// encoded is a value that is JSON already.
+// encoded is a value that is already JSON.
 type encoded []byte
 
 func marshal(v any) []byte {
@@ -22,14 +22,14 @@ func marshal(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		// Our own types always encode; a test encodes each.
+		// Our own types always encode: a test encodes each.
 		return []byte("{}")
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
 func notification(method string, params any) []byte {
-	body := append([]byte(`{"jsonrpc":"2.0","method":"`), method...) // which is plain
+	body := append([]byte(`{"jsonrpc":"2.0","method":"`), method...) // The method needs no escaping.
 	body = append(body, `","params":`...)
 	if m, ok := params.(schema.JobPatternMatchedParams); ok {
 		body = appendMatched(body, &m)
@@ -46,7 +46,7 @@ func resultBody(id json.RawMessage, result any) []byte {
 	return append(body, '}')
 }
 
-// optional is nil for "", 0 and false: what is not there is left out.
+// optional returns a pointer to v, or nil for "", 0 and false: then the member is left out.
 func optional[T comparable](v T) *T {
 	var none T
 	if v == none {
@@ -63,7 +63,7 @@ func int64Ptr(n *int) *int64 {
 	return &v
 }
 
-// or is *p, or a default.
+// or returns *p, or the default if p is nil.
 func or[T any](p *T, def T) T {
 	if p == nil {
 		return def
@@ -126,7 +126,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 	return w
 }
 
-// pairs are ranges as they are told.
+// pairs returns ranges in the form of the wire.
 func pairs(all []jobs.Range) (told [][]int64) {
 	for _, r := range all {
 		told = append(told, []int64{r.From, r.To})
@@ -169,7 +169,7 @@ func hint(h *jobs.Hint) *schema.Hint {
 	return &schema.Hint{Kind: schema.HintKind(wireKinds[h.Kind]), Command: optional(h.Command), Suggestions: h.Suggestions, Path: optional(h.Path)}
 }
 
-// eventName is by what a client asks for an event.
+// eventName returns the name by which a client subscribes to an event.
 func eventName(e *jobs.Event) schema.EventName {
 	switch {
 	case e.Matched != nil:
@@ -190,8 +190,7 @@ func eventName(e *jobs.Event) schema.EventName {
 	return schema.EventNameClosed
 }
 
-// eventParams is an event as its notification: the event's name, the method, and
-// the params.
+// eventParams returns the notification of an event: the event's name, the method, and the params.
 func eventParams(e *jobs.Event, handle, seq, suppressed int64) (schema.EventName, string, any) {
 	switch {
 	case e.Matched != nil:
@@ -236,7 +235,7 @@ func outcomePtr(o *jobs.Outcome) *schema.Outcome {
 	return &w
 }
 
-// outcome renders a wait's end, reading its output from the job's spools.
+// outcome converts the outcome of a wait. It reads its output from the job's spools.
 func outcome(o jobs.Outcome) schema.Outcome {
 	w := schema.Outcome{Reason: schema.OutcomeReason(o.Reason), Output: schema.Map[schema.OutcomeOutput]{}, Job: jobState(o.State)}
 	if o.Index >= 0 {

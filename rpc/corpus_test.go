@@ -34,7 +34,7 @@ func (c *corpusCase) codes() []int {
 	return c.Expect.AnswerCodes
 }
 
-// corpusPath returns where a file of the public test data is: in $SHELLD_TESTDATA, or in shared/testdata beside the
+// corpusPath returns the path of a file of the public test data: in $SHELLD_TESTDATA, or in shared/testdata beside the
 // repository.
 func corpusPath(t *testing.T, name ...string) string {
 	dir := os.Getenv("SHELLD_TESTDATA")

@@ -6,19 +6,19 @@ import (
 	"shelld/jobs"
 )
 
-// A DirectWriter also writes where that blocks nobody. An output of [Serve] that is one
-// has small messages sent without another goroutine's having to wake up for them.
+// A DirectWriter can also write without blocking. If the output of [Serve] is one, small messages are sent without
+// waking up another goroutine.
 type DirectWriter interface {
 	io.Writer
-	// WriteNow writes what is taken at once, which may be nothing.
+	// WriteNow writes as many bytes as the output accepts at once, possibly none.
 	WriteNow(p []byte) (n int, err error)
 }
 
-// direct is what an outbox has for being written by others than run.
+// direct is the part of an outbox with which goroutines other than run write.
 type direct struct {
 	to     DirectWriter // immutable; nil: only run writes
-	on     bool         // such a one is the writer
-	beyond bool         // there is something to send that he would have to wait for
+	on     bool         // a goroutine other than run is writing
+	beyond bool         // there is something to send that this goroutine would have to wait for
 }
 
 func directTo(w io.Writer) direct {
@@ -27,17 +27,16 @@ func directTo(w io.Writer) direct {
 }
 
 const (
-	// directBytes is the most that is sent without run. More has waited already, or is
-	// a flood, which goes out in large messages.
+	// directBytes is the maximum that is sent without run. More than this has been queued for a while, or is a flood,
+	// which goes out in large messages.
 	directBytes = 4 << 10
-	// directRounds is how often whoever sends looks for more before he leaves it to run.
+	// directRounds is how many times a sending goroutine checks for more before it leaves the rest to run.
 	directRounds = 4
 )
 
-// flushSoon has what is queued sent: by its caller if it is little and the client
-// reads, and else by run. It never blocks: what only a disk has is run's as well. No lock
-// of the outbox's may be held, and none that sending takes: those of a job's output, and
-// of its files.
+// flushSoon gets the queue sent: by the calling goroutine if it is little and the client reads, otherwise by run. It
+// never blocks: output that must be read from disk is left to run as well. The caller must hold no lock of the outbox,
+// and none that sending takes: those of a job's output and of its files.
 func (o *outbox) flushSoon() {
 	o.mu.Lock()
 	if o.direct.to == nil || o.err != nil || o.closing {
@@ -48,11 +47,11 @@ func (o *outbox) flushSoon() {
 	mine := o.beginLocked()
 	o.mu.Unlock()
 	if !mine {
-		return // there is nothing, or whoever writes takes it along
+		return // The queue is empty, or the current writer will send it.
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			jobs.Crash(p) // a writer that is left half done would mute the server
+			jobs.Crash(p) // A writer that stopped halfway would silence the server.
 		}
 	}()
 	o.direct.on, o.direct.beyond = true, false
@@ -78,7 +77,7 @@ func (o *outbox) flushSoon() {
 	o.hand()
 }
 
-// hand leaves it to run to go on.
+// hand leaves the rest to run.
 func (o *outbox) hand() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A directPipe is a pipe as the server's stdout, with what it takes at once.
+// A directPipe is a pipe that serves as the server's stdout, and can write without blocking.
 type directPipe struct {
 	*os.File
 	raw syscall.RawConn
@@ -15,7 +15,7 @@ type directPipe struct {
 
 func newPipe(t *testing.T) (r *os.File, w directPipe) {
 	t.Helper()
-	r, f, err := os.Pipe() // which Go makes non-blocking
+	r, f, err := os.Pipe() // Go makes it non-blocking
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,13 @@ import (
 	"shelld/schema"
 )
 
-// asks is a write whose wait would be over with its own echo, if that counted.
+// asks writes input with a wait that its own echo would end if it counted.
 func (s *session) asks(h int64, input, pattern, line string) schema.Outcome {
 	s.t.Helper()
 	return s.sends(h, []obj{{"text": input}}, pattern, line)
 }
 
-// sends is such a write of keys and pastes.
+// sends is the same for keys and pastes.
 func (s *session) sends(h int64, send []obj, pattern, line string) schema.Outcome {
 	s.t.Helper()
 	r := do[schema.JobWriteResult](s, "job/write", obj{"handle": h, "send": send,
@@ -25,7 +25,7 @@ func (s *session) sends(h int64, send []obj, pattern, line string) schema.Outcom
 	return deref(s.t, r.Outcome)
 }
 
-// then waits for what comes behind the match of an outcome.
+// then waits for output after the match of an outcome.
 func (s *session) then(h int64, o schema.Outcome, pattern string) {
 	s.t.Helper()
 	next := s.await(h, obj{"pattern": pattern}, "from", num(o.Match.EndOffset))
@@ -55,7 +55,7 @@ func TestAnswersOfACat(t *testing.T) {
 		{"h\x16\x03llo\r", "h\x03llo\n"},
 	} {
 		o := s.asks(h, c.input, "h.*$", strings.TrimSuffix(strings.ReplaceAll(c.text, "\x03", ""), "\n"))
-		// The echo is there, and was left out; the line end may not have come yet.
+		// The echo is there, and was left out; the line end may not have arrived yet.
 		got := strings.TrimSuffix(texts(o)["pty"], "\n") + "\n"
 		equal(t, "output of "+c.input, got, strings.ReplaceAll(c.text, "\x03", ""))
 		if o.Output["pty"].NextOffset-o.Output["pty"].Offset < int64(len(c.input)+len(c.text)) {
@@ -103,8 +103,7 @@ func TestAnswersOfABash(t *testing.T) {
 	s.asks(h, "y", `y`, "<y>")
 }
 
-// TestAnswersToAPaste: readline shows a paste in reverse video, and draws it again at
-// Enter.
+// TestAnswersToAPaste: readline shows a paste in reverse video, and draws it again at Enter.
 func TestAnswersToAPaste(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -135,7 +134,7 @@ func TestAnswersToAPaste(t *testing.T) {
 	}
 }
 
-// TestAnswersToAKey: a program that takes a single key in silence may name it.
+// TestAnswersToAKey: a program that reads a single key without echo may print it.
 func TestAnswersToAKey(t *testing.T) {
 	s := start(t)
 	needs(t, "bash")
@@ -156,13 +155,11 @@ func TestAnswersToAKey(t *testing.T) {
 	}
 }
 
-// TestAnswersBehindAnotherTerminal: as over ssh, the local terminal is raw, and the
-// echo is made elsewhere.
+// TestAnswersBehindAnotherTerminal: as over ssh, the local terminal is raw, and the echo comes from another one.
 func TestAnswersBehindAnotherTerminal(t *testing.T) {
 	s := start(t)
 	h := s.program("python3", "-c", "import pty; pty.spawn(['sh'])")
-	// The prompt is the one that was asked for, or the shell's own where python3 is a shell's
-	// script, which does not pass it on.
+	// The prompt is the requested one, or the shell's own if python3 is a script of a shell, which does not pass it on.
 	s.see(h, "[$#>] $")
 	s.then(h, s.asks(h, "echo a$((5*5))b\r", `a.*b`, "a25b"), "[$#>] $")
 	h = s.program("python3", "-c", "import getpass; print('is', getpass.getpass())")
@@ -179,8 +176,7 @@ func TestAnswersOfAnEd(t *testing.T) {
 	s.asks(h, ",n\r", `\d.*two`, "2\ttwo")
 }
 
-// TestAnswersOfSilentPrograms: nobody echoes what is typed, and nothing is held up
-// for good.
+// TestAnswersOfSilentPrograms: there is no echo of the input, and no output is held back for good.
 func TestAnswersOfSilentPrograms(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty -echo; echo ready; read -r p; echo "is $p"`)

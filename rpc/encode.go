@@ -18,27 +18,27 @@ type outputEvent struct {
 	Stream string
 	// Offset is the position of Data's first byte in that stream, in raw bytes.
 	Offset int64
-	// Data is the raw output; it is only read, and only during the call.
+	// Data is the raw output. It is only read, and only during the call.
 	Data []byte
-	// LeftOut is how many raw bytes of this piece are not in Data.
+	// LeftOut is the number of raw bytes of this piece that are not in Data.
 	LeftOut int
-	// Base64 asks for base64 even where Data could be sent as text.
+	// Base64 asks for base64 even if Data could be sent as text.
 	Base64 bool
-	// GapFrom and GapTo bound the bytes before Offset that will not come; no gap where GapTo <= GapFrom.
+	// GapFrom and GapTo bound the bytes before Offset that are skipped. There is no gap if GapTo <= GapFrom.
 	GapFrom, GapTo int64
 	// Late marks bytes beyond the offsets at which job/exited was sent, Restart the first event of a new subscription.
 	Late, Restart bool
 }
 
-// bytes is how many raw bytes the event tells of.
+// bytes returns the number of raw bytes that the event covers.
 func (e *outputEvent) bytes() int64 { return int64(len(e.Data) + e.LeftOut) }
 
-// outputOverheadBytes is the most that the body of a notification takes beside Data (numbers are not negative).
+// outputOverheadBytes is the maximum size of a notification's body without Data (numbers are not negative).
 const outputOverheadBytes = 320
 
-// appendOutput appends the body of the whole notification to dst. Data goes out as text where it is UTF-8 throughout
-// and as base64 otherwise, whatever Base64 says, so that an event always decodes to the exact bytes. It allocates only
-// to grow dst: the body takes at most 6 bytes for one of Data and outputOverheadBytes.
+// appendOutput appends the body of the whole notification to dst. Data is sent as text if all of it is UTF-8, and as
+// base64 otherwise, whatever Base64 says, so that an event always decodes to the exact bytes. It allocates only to grow
+// dst: the body takes at most 6 bytes for each byte of Data, and outputOverheadBytes.
 func appendOutput(dst []byte, e *outputEvent) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","method":"job/output","params":{"handle":`...)
 	dst = strconv.AppendInt(dst, e.Handle, 10)
@@ -73,8 +73,8 @@ func appendOutputMarks(dst []byte, e *outputEvent) []byte {
 	return dst
 }
 
-// appendOutputData tries text first and takes it back at the first byte that is no UTF-8. Whether the bytes are UTF-8
-// is found out while they are escaped: a pass of its own for that cost as much as half of the escaping.
+// appendOutputData tries text first, and removes it again at the first byte that is not UTF-8. It checks for UTF-8
+// while it escapes: a separate pass for the check cost half as much as the escaping.
 func appendOutputData(dst []byte, e *outputEvent) []byte {
 	before := len(dst)
 	if !e.Base64 {
@@ -90,9 +90,9 @@ func appendOutputData(dst []byte, e *outputEvent) []byte {
 	return append(dst, '"')
 }
 
-// appendJSONString appends s as a JSON string. It escapes only what JSON must have escaped: the quote, the backslash
-// and the bytes below 0x20. s should be UTF-8: what is not becomes U+FFFD, since the wire must stay JSON whatever a
-// caller passes. Output of jobs never comes here; appendOutput does not lose bytes.
+// appendJSONString appends s as a JSON string. It escapes only the bytes that JSON requires to be escaped: the quote,
+// the backslash and the bytes below 0x20. s should be UTF-8: invalid bytes become U+FFFD, since the wire must stay JSON
+// in any case. The output of jobs does not come here: appendOutput loses no bytes.
 func appendJSONString(dst []byte, s []byte) []byte {
 	before := len(dst)
 	dst, valid := appendQuoted(dst, s)
@@ -102,11 +102,11 @@ func appendJSONString(dst []byte, s []byte) []byte {
 	return dst
 }
 
-// appendQuoted appends s as a JSON string, up to the first byte that is no UTF-8: then it reports false, and the
-// caller takes back what was appended.
+// appendQuoted appends s as a JSON string, up to the first byte that is not UTF-8. Then it reports false, and the
+// caller must discard what was appended.
 //
-// It copies eight bytes at a time, also where fewer of them stand for themselves: what is too much is written over
-// next. Coloured output has an escape every few bytes, and a call to copy for what is between two took longer.
+// It copies eight bytes at a time, even if only some of them need no escape: the next bytes overwrite the surplus.
+// Coloured output has an escape every few bytes, and calling copy for the bytes between took longer.
 func appendQuoted(dst, s []byte) ([]byte, bool) {
 	q := quoter{buf: dst[:cap(dst)], n: len(dst)}
 	q.reserve(len(s) + len(s)/8)
@@ -149,16 +149,16 @@ func appendQuoted(dst, s []byte) ([]byte, bool) {
 	return q.buf[:q.n+1], true
 }
 
-// A quoter is a JSON string on its way: n bytes of buf.
+// A quoter is a JSON string under construction: the first n bytes of buf.
 type quoter struct {
 	buf []byte
 	n   int
 }
 
-// roomAhead is how many bytes a quoter can always take: twice eight, and the closing quote.
+// roomAhead is the number of bytes for which a quoter always has room: twice eight, and the closing quote.
 const roomAhead = 17
 
-// reserve makes room for more bytes, and for roomAhead in any case.
+// reserve makes room for more bytes, and always for roomAhead.
 func (q *quoter) reserve(more int) {
 	if len(q.buf)-q.n < more+roomAhead {
 		grown := slices.Grow(q.buf[:q.n], more+roomAhead)
@@ -166,7 +166,7 @@ func (q *quoter) reserve(more int) {
 	}
 }
 
-// copy takes a run of s.
+// copy appends a run of s.
 func (q *quoter) copy(s []byte, from, run int) {
 	if run <= 8 && from+8 <= len(s) {
 		binary.LittleEndian.PutUint64(q.buf[q.n:], binary.LittleEndian.Uint64(s[from:]))
@@ -177,8 +177,8 @@ func (q *quoter) copy(s []byte, from, run int) {
 	q.n += run
 }
 
-// escapes has for each byte that JSON strings do not hold as it is the shortest way to write it, in n bytes of text,
-// the first of which is the lowest.
+// escapes holds the shortest escape for each byte that must be escaped in a JSON string: n bytes of text, the first in
+// the lowest byte.
 var escapes = func() (all [256]struct {
 	text uint64
 	n    int
@@ -193,7 +193,7 @@ var escapes = func() (all [256]struct {
 	return all
 }()
 
-// appendEscape appends the shortest JSON escape of c, one of the bytes that JSON strings do not hold as they are.
+// appendEscape appends the shortest JSON escape of c, a byte that must be escaped in a JSON string.
 func appendEscape(dst []byte, c byte) []byte {
 	const hex = "0123456789abcdef"
 	switch c {
@@ -213,8 +213,8 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
 }
 
-// plainASCII returns how many bytes at the start of b are ASCII and stand for themselves in a JSON string. It looks
-// at eight bytes at a time: strings are most of what this package reads and writes.
+// plainASCII returns the number of bytes at the start of b that are ASCII and need no escape in a JSON string. It
+// checks eight bytes at a time: strings are most of the data that this package reads and writes.
 func plainASCII(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
@@ -228,8 +228,8 @@ func plainASCII(b []byte) int {
 	return i
 }
 
-// nonASCII returns the length of the run of characters at the start of b that are not ASCII, and whether no broken one
-// ended it. The common ones of two and three bytes are told without a call for each.
+// nonASCII returns the length of the run of characters at the start of b that are not ASCII. valid is false if an
+// invalid character ended the run. The common characters of two and three bytes are recognized without a call for each.
 func nonASCII(b []byte) (n int, valid bool) {
 	for n < len(b) && b[n] >= utf8.RuneSelf {
 		rest := b[n:]
@@ -249,7 +249,7 @@ func nonASCII(b []byte) (n int, valid bool) {
 	return n, true
 }
 
-// continues: c is a byte of a character after its first.
+// continues reports whether c is a byte of a character after its first.
 func continues(c byte) bool { return c&0xc0 == 0x80 }
 
 // specialBytes sets the top bit of each byte of w that is below 0x20, a quote, a backslash, or not ASCII. Bytes above
@@ -264,8 +264,8 @@ func specialBytes(w uint64) uint64 {
 	return ((w-0x20*ones)&^w | (quote-ones)&^quote | (slash-ones)&^slash | w) & tops
 }
 
-// validUTF8Prefix returns the length of the longest prefix of b that is whole characters of valid UTF-8, and whether
-// all of the rest is the start of one more character, valid so far (1 to 3 bytes).
+// validUTF8Prefix returns the length of the longest prefix of b that consists of whole characters of valid UTF-8, and
+// whether all of the rest is the start of one more character, valid so far (1 to 3 bytes).
 func validUTF8Prefix(b []byte) (n int, incomplete bool) {
 	whole := len(b) - incompleteTail(b)
 	if utf8.Valid(b[:whole]) {
@@ -280,8 +280,8 @@ func validUTF8Prefix(b []byte) (n int, incomplete bool) {
 	}
 }
 
-// incompleteTail returns how many bytes at the end of b (0 to 3) are the start of a character, valid so far. It looks
-// at no more than those, so a sender that holds such a tail back needs no pass over the chunk before appendOutput's.
+// incompleteTail returns the number of bytes at the end of b (0 to 3) that are the start of a character, valid so far.
+// It reads only those, so a sender that holds such a tail back needs no pass over the chunk before appendOutput's.
 func incompleteTail(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		tail := b[len(b)-n:]

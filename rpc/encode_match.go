@@ -8,8 +8,8 @@ import (
 	"shelld/schema"
 )
 
-// appendMatched appends the params of job/patternMatched to dst. Somebody waits for a
-// match, and encoding/json took as long over it as finding it does.
+// appendMatched appends the params of job/patternMatched to dst. Clients wait for matches, and encoding/json took as
+// long as finding the match.
 func appendMatched(dst []byte, p *schema.JobPatternMatchedParams) []byte {
 	number := func(member string, n int64) { dst = strconv.AppendInt(append(dst, member...), n, 10) }
 	text := func(member, s string) { dst = appendJSONString(append(dst, member...), []byte(s)) }

@@ -8,8 +8,8 @@ import (
 	"shelld/schema"
 )
 
-// The params of a match are written as encoding/json would write them: every member is
-// set in one of them, so that a new one is not forgotten.
+// TestAppendMatched: the params of a match are encoded as encoding/json would do it. One of them has every member set,
+// so that a new member is not forgotten.
 func TestAppendMatched(t *testing.T) {
 	text := "a \"b\" \\ \x00\x1b é 日本 \u2028 </script>"
 	all := schema.JobPatternMatchedParams{

@@ -33,7 +33,7 @@ func TestAppendJSONString(t *testing.T) {
 }
 
 // TestEveryByteAtEveryPlace: the scan of eight bytes at a time finds each byte that is not plain, and no other, at any
-// place of a word and of the rest.
+// position in a word and in the rest.
 func TestEveryByteAtEveryPlace(t *testing.T) {
 	for c := range 256 {
 		plain := c >= 0x20 && c < 0x80 && c != '"' && c != '\\'
@@ -51,7 +51,7 @@ func TestEveryByteAtEveryPlace(t *testing.T) {
 			}
 		}
 	}
-	for _, pair := range []string{"\x1f\x20", "\"#", "\\]", "\x00\x01", "\x80\x21", "!\x1f"} { // Borrowed from by its neighbour.
+	for _, pair := range []string{"\x1f\x20", "\"#", "\\]", "\x00\x01", "\x80\x21", "!\x1f"} { // Its neighbour borrows.
 		for at := range 7 {
 			b := []byte("~~~~~~~~")
 			copy(b[at:], pair)
@@ -132,7 +132,7 @@ type decodedOutput struct {
 	}
 }
 
-// checkOutput encodes e and reads it back with encoding/json.
+// checkOutput encodes e and decodes it again with encoding/json.
 func checkOutput(t *testing.T, e *outputEvent) {
 	t.Helper()
 	body := appendOutput(nil, e)
@@ -170,7 +170,7 @@ func checkOutput(t *testing.T, e *outputEvent) {
 	}
 }
 
-// TestOutputRoundTrip: random bytes of several kinds come back exactly.
+// TestOutputRoundTrip: random bytes of several kinds are decoded exactly.
 func TestOutputRoundTrip(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"plain text of some length", "\x1b[32m", "é", "€", "😀", "\r\n", "\"", "\\", "\x00", "\x7f", "\u2028"}
@@ -221,13 +221,13 @@ func TestValidUTF8Prefix(t *testing.T) {
 		{"a\xf0\x9f\x98", 1, true},
 		{"\xe2\x82", 0, true},
 		{"a\xff", 1, false},
-		{"a\xc0", 1, false},              // Begins nothing: overlong.
+		{"a\xc0", 1, false},              // Starts no character: overlong.
 		{"a\xe0\x80", 1, false},          // Overlong.
 		{"a\xed\xa0", 1, false},          // A surrogate.
 		{"a\xf4\x90", 1, false},          // Above U+10FFFF.
-		{"a\xf5", 1, false},              // Begins nothing.
-		{"a\x80", 1, false},              // Begins nothing.
-		{"\x80\x80\x80\x80", 0, false},   // Nor does this.
+		{"a\xf5", 1, false},              // Starts no character.
+		{"a\x80", 1, false},              // Starts no character.
+		{"\x80\x80\x80\x80", 0, false},   // Neither does this.
 		{"é\x80", 2, false},              // One too many.
 		{"\xffa\xe2\x82", 0, false},      // The rest is more than the start of a character.
 		{"a\xe2\x82b\xe2\x82", 1, false}, // Likewise.
@@ -241,7 +241,7 @@ func TestValidUTF8Prefix(t *testing.T) {
 	}
 }
 
-// checkPrefix holds validUTF8Prefix and incompleteTail against their definitions.
+// checkPrefix checks validUTF8Prefix and incompleteTail against their definitions.
 func checkPrefix(t *testing.T, b []byte) {
 	t.Helper()
 	n, incomplete := validUTF8Prefix(b)
@@ -260,7 +260,7 @@ func checkPrefix(t *testing.T, b []byte) {
 	}
 }
 
-// canGoOn tries whether further bytes make b one valid character.
+// canGoOn reports whether more bytes can make b one valid character.
 func canGoOn(b []byte) bool {
 	if len(b) == 0 || len(b) > 3 || utf8.Valid(b) {
 		return false
@@ -274,7 +274,7 @@ func canGoOn(b []byte) bool {
 	return false
 }
 
-// TestPrefixOfEveryPair: all pairs and, behind an E or F byte, all triples of bytes.
+// TestPrefixOfEveryPair checks all pairs and, after an E or F byte, all triples of bytes.
 func TestPrefixOfEveryPair(t *testing.T) {
 	for a := range 256 {
 		for b := range 256 {
@@ -288,7 +288,7 @@ func TestPrefixOfEveryPair(t *testing.T) {
 	}
 }
 
-// FuzzOutput: whatever the bytes are, the event decodes to them, and a chunk cut as a sender cuts it is text.
+// FuzzOutput: for any bytes, the event decodes to them, and a chunk cut as a sender cuts it is text.
 func FuzzOutput(f *testing.F) {
 	for _, seed := range []string{"", "hello", "\x1b[31mé\x1b[0m\r\n", "a\xff", "12345678\xe2\x82", "\u2028\x7f\"\\", "\xef\xbf\xbd"} {
 		f.Add([]byte(seed), false, int64(0), int64(0))
@@ -307,7 +307,7 @@ func FuzzOutput(f *testing.F) {
 }
 
 // outputKinds returns 32 KiB of each kind of output: plain log lines, a coloured build log, text that is not ASCII,
-// random bytes, and text whose last byte alone is none.
+// random bytes, and text whose last byte is invalid.
 func outputKinds() map[string][]byte {
 	const size = 32 << 10
 	var ascii, colour, cjk []byte

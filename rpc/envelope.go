@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting is how deep objects and arrays may lie in each other, the envelope included. What the protocol needs is
-// under 10; the limit keeps recursive decoders behind this one far from their own.
+// maxNesting is the maximum depth of nested objects and arrays, including the envelope. The protocol needs fewer than
+// 10 levels. The limit keeps the recursive decoders that run later far from their own limits.
 const maxNesting = 200
 
-// envelopeKind is what a message is.
+// envelopeKind is the kind of a message.
 type envelopeKind int
 
 // The kinds of messages.
@@ -35,28 +35,28 @@ func (k envelopeKind) String() string {
 	return "envelopeKind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// envelope is one message whose outer form is right. The raw members are parts of the frame that it was parsed from,
-// and valid as long as that.
+// envelope is one message whose outer form is valid. The raw members are slices of the frame from which it was parsed,
+// and are valid as long as the frame.
 type envelope struct {
 	Kind envelopeKind
-	// ID is the id as it was spelled, with its quotes where it is a string; nil for a notification. Only a response
-	// that carries an error can have the id null.
+	// ID is the id as spelled, with its quotes if it is a string; nil for a notification. Only a response that carries
+	// an error can have the id null.
 	ID json.RawMessage
 	// Method is the decoded name; empty for a response.
 	Method string
-	// Params is the object as it was sent; nil where params are absent, null or [], which all mean {}.
+	// Params is the object as it was sent. It is nil if params are absent, null or [], which all mean {}.
 	Params json.RawMessage
-	// PositionalParams: params are a scalar or an array that is not empty, which is invalidParams once life cycle and
-	// method have been checked. Params holds them.
+	// PositionalParams: params are a scalar or an array that is not empty. This is invalidParams, once the life cycle
+	// and the method have been checked. Params holds them.
 	PositionalParams bool
-	// Result and Error are a response's; exactly one of them is not nil.
+	// Result and Error belong to a response; exactly one of them is not nil.
 	Result, Error json.RawMessage
 }
 
-// badMessage is the answer to a frame that is no message.
+// badMessage is the answer to a frame that is not a valid message.
 type badMessage struct {
 	Code int
-	// ID is the request's id where it could be read, nil for null. It is a part of the frame.
+	// ID is the request's id if it could be read, nil for null. It is a slice of the frame.
 	ID      json.RawMessage
 	Message string
 }
@@ -64,10 +64,10 @@ type badMessage struct {
 // Error returns the message.
 func (b *badMessage) Error() string { return b.Message }
 
-// parseEnvelope checks one frame: that it is JSON in UTF-8 (parseError otherwise), and that it is one request,
-// notification or response of JSON-RPC 2.0 (invalidRequest). Names of members are compared exactly, after their
-// escapes are decoded. A member that the envelope knows may come only once: parsers differ about which of two counts,
-// so whoever checked a message before us may have seen another one. Members that it does not know are ignored.
+// parseEnvelope checks that a frame is JSON in UTF-8 (otherwise parseError), and that it is one request, notification
+// or response of JSON-RPC 2.0 (otherwise invalidRequest). Member names are compared exactly, after their escapes are
+// decoded. A member that the envelope knows may occur only once: parsers disagree about which of two counts, so a
+// program that checked the message before us may have seen the other one. Unknown members are ignored.
 func parseEnvelope(frame []byte) (envelope, *badMessage) {
 	var m members
 	s := jsonScanner{data: frame}
@@ -93,7 +93,7 @@ func invalidRequest(id json.RawMessage, format string, args ...any) *badMessage 
 	return &badMessage{Code: codeInvalidRequest, ID: id, Message: fmt.Sprintf(format, args...)}
 }
 
-// member is one of the members that an envelope knows; the zero member is any other.
+// member is one of the members that an envelope knows. The zero member is any other.
 type member int
 
 const (
@@ -109,7 +109,7 @@ const (
 
 var memberNames = [memberCount]string{"", "jsonrpc", "id", "method", "params", "result", "error"}
 
-// memberOf returns the member of that name, a JSON string with its quotes.
+// memberOf returns the member with that name, a JSON string with its quotes.
 func memberOf(name []byte) member {
 	switch string(unquote(name)) {
 	case "jsonrpc":
@@ -128,14 +128,14 @@ func memberOf(name []byte) member {
 	return memberOther
 }
 
-// members is what a frame holds before its meaning is checked.
+// members are the members of a frame before their meaning is checked.
 type members struct {
 	top   byte   // the first byte of the value: { [ " t f n - or a digit
-	twice member // one that came twice
+	twice member // a member that occurs twice
 	value [memberCount]json.RawMessage
 }
 
-// set takes one member of the object in.
+// set stores one member of the object.
 func (m *members) set(name, value []byte) {
 	k := memberOf(name)
 	if k != memberOther && m.value[k] != nil {
@@ -144,13 +144,13 @@ func (m *members) set(name, value []byte) {
 	m.value[k] = value
 }
 
-// isResponse: it answers a request of ours, well or badly.
+// isResponse reports whether the message answers a request of ours, with a result or an error.
 func (m *members) isResponse() bool {
 	return m.value[memberMethod] == nil && (m.value[memberResult] != nil || m.value[memberError] != nil)
 }
 
-// echo returns the id that an answer about a bad message carries, nil for null. The id of a response is one of our
-// own: echoed, it would read as the answer to whatever request of the client has the same.
+// echo returns the id for an answer about a bad message, nil for null. The id of a response is one of our own. If it
+// was echoed, it would look like the answer to any request of the client that has the same id.
 func (m *members) echo() json.RawMessage {
 	if id := m.value[memberID]; m.twice != memberID && isID(id) && !m.isResponse() {
 		return id
@@ -158,7 +158,7 @@ func (m *members) echo() json.RawMessage {
 	return nil
 }
 
-// isID: a string or a number.
+// isID reports whether a value is a string or a number.
 func isID(value []byte) bool {
 	if len(value) == 0 {
 		return false
@@ -209,7 +209,7 @@ func (m *members) call() (envelope, *badMessage) {
 	return e, nil
 }
 
-// namedParams returns params as an envelope holds them, and whether they are none that it takes.
+// namedParams returns params as an envelope holds them, and whether they are invalid there.
 func namedParams(params []byte) (json.RawMessage, bool) {
 	switch {
 	case params == nil, params[0] == 'n':
@@ -222,13 +222,13 @@ func namedParams(params []byte) (json.RawMessage, bool) {
 	return params, true
 }
 
-// isEmptyArray: only white space lies between the brackets of the array.
+// isEmptyArray reports whether the array has only white space between its brackets.
 func isEmptyArray(array []byte) bool {
 	s := jsonScanner{data: array, pos: 1}
 	return s.peek() == ']'
 }
 
-// isNullArray: vscode-jsonrpc makes [null] of params that its user gave as undefined or null.
+// isNullArray reports whether params are [null]: vscode-jsonrpc sends that if its user passed undefined or null.
 func isNullArray(params []byte) bool {
 	if params[0] != '[' {
 		return false
@@ -237,7 +237,7 @@ func isNullArray(params []byte) bool {
 	return string(inner) == "null"
 }
 
-// unquote returns the content of a valid JSON string. It allocates only where there are escapes.
+// unquote returns the content of a valid JSON string. It allocates only if there are escapes.
 func unquote(quoted []byte) []byte {
 	content := quoted[1 : len(quoted)-1]
 	for _, c := range content {
@@ -256,21 +256,22 @@ func unescape(quoted []byte) []byte {
 	return []byte(s)
 }
 
-// jsonScanner walks over JSON without decoding it. It checks the grammar of RFC 8259 and that strings are UTF-8, in
-// one pass; what is nested lies in a bit stack, so that no depth can exhaust the goroutine's.
+// jsonScanner scans JSON without decoding it. It checks the grammar of RFC 8259 and that strings are UTF-8, in one
+// pass. A bit stack records the nesting, so that no depth can exhaust the goroutine's stack.
 type jsonScanner struct {
 	data    []byte
 	pos     int
-	wrong   string // what the byte at pos should not have been; empty while all is well
+	wrong   string // the reason why the byte at pos is wrong; empty if there is no error
 	depth   int
-	tooDeep bool // depth has been over maxNesting; the scan goes on, since broken JSON is broken at any depth
+	tooDeep bool // depth has been over maxNesting; the scan goes on, since invalid JSON is reported at any depth
 
-	// One bit for each open object (1) or array (0): the innermost is bit depth-1. far has those that near cannot hold.
+	// One bit for each open object (1) or array (0): the innermost is bit depth-1. far has the bits beyond those of
+	// near.
 	near [4]uint64
 	far  []uint64
 }
 
-// problem says in a sentence why the scan stopped.
+// problem returns a sentence that says why the scan stopped.
 func (s *jsonScanner) problem() string {
 	if s.pos >= len(s.data) {
 		return "the message is not valid JSON: it ends too early"
@@ -283,7 +284,7 @@ func (s *jsonScanner) fail(wrong string) bool {
 	return false
 }
 
-// peek skips white space and returns the byte after it, 0 at the end. A NUL in the data is no JSON either.
+// peek skips white space and returns the byte after it, 0 at the end. A NUL in the data is invalid JSON as well.
 func (s *jsonScanner) peek() byte {
 	for ; s.pos < len(s.data); s.pos++ {
 		switch c := s.data[s.pos]; c {
@@ -295,7 +296,7 @@ func (s *jsonScanner) peek() byte {
 	return 0
 }
 
-// message scans the whole of data as one value and gathers the members of an object. It reports whether it is JSON.
+// message scans all of data as one value, and collects the members if it is an object. It reports whether it is JSON.
 func (s *jsonScanner) message(m *members) bool {
 	m.top = s.peek()
 	ok := false
@@ -361,7 +362,7 @@ func (s *jsonScanner) name() ([]byte, bool) {
 	return name, true
 }
 
-// value scans one value with all that lies in it.
+// value scans one value, including all nested values.
 func (s *jsonScanner) value() bool {
 	outside := s.depth
 	for {
@@ -379,7 +380,7 @@ func (s *jsonScanner) value() bool {
 	}
 }
 
-// begin scans a scalar or an empty array or object, or opens one up to its first value.
+// begin scans a scalar or an empty array or object, or opens an array or object up to its first value.
 func (s *jsonScanner) begin() (opened, ok bool) {
 	switch c := s.peek(); {
 	case c == '{':
@@ -405,7 +406,8 @@ func (s *jsonScanner) begin() (opened, ok bool) {
 	return false, s.literal()
 }
 
-// end goes on after a value: out of what it was the last of, and to the next value. It is done where depth is outside.
+// end goes on after a value: it closes the objects and arrays that end there, and moves to the next value. It is done
+// when depth is outside.
 func (s *jsonScanner) end(outside int) (done, ok bool) {
 	for s.depth > outside {
 		inObject := s.inObject()
@@ -454,7 +456,7 @@ func (s *jsonScanner) pop() {
 	s.depth--
 }
 
-// inObject: what is open innermost is an object.
+// inObject reports whether the innermost open bracket is that of an object.
 func (s *jsonScanner) inObject() bool {
 	word, bit := (s.depth-1)/64, uint64(1)<<((s.depth-1)%64)
 	if word < len(s.near) {
@@ -497,7 +499,7 @@ func (s *jsonScanner) accept(a, b byte) bool {
 	return false
 }
 
-// number scans a number. A digit after a leading zero is left, and is wrong to whoever goes on.
+// number scans a number. A digit after a leading zero is not part of it, so the caller reports it as an error.
 func (s *jsonScanner) number() bool {
 	s.accept('-', '-')
 	if !s.accept('0', '0') && !s.digits() {
@@ -541,8 +543,8 @@ func (s *jsonScanner) str() bool {
 	}
 }
 
-// escape scans one escape. Half of a surrogate pair is as good as any: the grammar takes it, and refusing it here
-// would leave a request without an answer that its sender can tell from others.
+// escape scans one escape. Half of a surrogate pair is accepted: the grammar allows it. If it was refused here, the
+// answer could not carry the request's id, and the sender could not match it to the request.
 func (s *jsonScanner) escape() bool {
 	s.pos++
 	if s.pos == len(s.data) {

@@ -21,7 +21,7 @@ func TestEnvelope(t *testing.T) {
 		{`{"jsonrpc":"2.0","method":"m","extra":{"id":5},"_meta":null,"extra":0}`, envelope{Kind: kindNotification, Method: "m"}},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","result":1,"error":2}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m"}},
 
-		// Ids are echoed as they were spelled.
+		// Ids are echoed as spelled.
 		{`{"jsonrpc":"2.0","id":1.0,"method":"m"}`, envelope{Kind: kindRequest, ID: raw(`1.0`), Method: "m"}},
 		{`{"jsonrpc":"2.0","id":1e3,"method":"m"}`, envelope{Kind: kindRequest, ID: raw(`1e3`), Method: "m"}},
 		{`{"jsonrpc":"2.0","id":-7,"method":"m"}`, envelope{Kind: kindRequest, ID: raw(`-7`), Method: "m"}},
@@ -31,11 +31,11 @@ func TestEnvelope(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":"","method":"m"}`, envelope{Kind: kindRequest, ID: raw(`""`), Method: "m"}},
 		{`{"jsonrpc":"2.0","id":"\u0041\/\ud800","method":"m"}`, envelope{Kind: kindRequest, ID: raw(`"\u0041\/\ud800"`), Method: "m"}},
 
-		// Escapes mean what they stand for, in names and values.
+		// Escapes are decoded, in names and values.
 		{`{"\u006asonrpc":"2\u002e0","\u0069d":1,"method":"job\/\u0072ead"}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "job/read"}},
 		{`{"jsonrpc":"2.0","method":"é\u00e9"}`, envelope{Kind: kindNotification, Method: "éé"}},
 
-		// Names are told apart by case.
+		// Names are case-sensitive.
 		{`{"jsonrpc":"2.0","method":"m","ID":1,"Params":[1]}`, envelope{Kind: kindNotification, Method: "m"}},
 
 		// Objects and arrays, one after the other at the same depth.
@@ -47,7 +47,7 @@ func TestEnvelope(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[ ` + "\n" + ` ]}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m"}},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":{}}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m", Params: raw(`{}`)}},
 
-		// Params that no method takes.
+		// Params that no method accepts.
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[ null ]}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m"}},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[null,null]}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m", Params: raw(`[null,null]`), PositionalParams: true}},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[[]]}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m", Params: raw(`[[]]`), PositionalParams: true}},
@@ -75,7 +75,7 @@ func TestEnvelope(t *testing.T) {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// sameRaw tells nil from empty, as the fields of an envelope do.
+// sameRaw distinguishes nil from empty, as the fields of an envelope do.
 func sameRaw(a, b json.RawMessage) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
 func sameEnvelope(a, b envelope) bool {
@@ -83,7 +83,7 @@ func sameEnvelope(a, b envelope) bool {
 		sameRaw(a.ID, b.ID) && sameRaw(a.Params, b.Params) && sameRaw(a.Result, b.Result) && sameRaw(a.Error, b.Error)
 }
 
-// nested returns n arrays in each other.
+// nested returns n nested arrays.
 func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
 func TestEnvelopeRefuses(t *testing.T) {
@@ -94,7 +94,7 @@ func TestEnvelopeRefuses(t *testing.T) {
 		id      string // empty for null
 		message string // a part of it
 	}{
-		// No JSON.
+		// Not JSON.
 		{``, -32700, ``, "ends too early"},
 		{" \n", -32700, ``, "ends too early"},
 		{`{"jsonrpc":"2.0","id":1,"method":"m"`, -32700, ``, "ends too early"},
@@ -136,7 +136,7 @@ func TestEnvelopeRefuses(t *testing.T) {
 		{request + strings.Repeat(`[{"a":`, 1000) + strings.Repeat(`}]`, 1000) + `}`, -32700, ``, "no value"},
 		{request + strings.Repeat(`[{"a":`, 1000) + "1" + strings.Repeat(`]}`, 1000) + `}`, -32700, ``, "no comma and no end of the object"},
 
-		// No object.
+		// Not an object.
 		{`[]`, -32600, ``, "batches are not supported"},
 		{`[` + request + `{}}]`, -32600, ``, "batches are not supported"},
 		{nested(5000), -32600, ``, "batches are not supported"},
@@ -202,7 +202,8 @@ func TestEnvelopeRefuses(t *testing.T) {
 	}
 }
 
-// TestNestingLimit: the deepest message that is taken, and all kinds of nesting beyond the first words of bits.
+// TestNestingLimit checks the deepest message that is accepted, and all kinds of nesting beyond the first words of
+// bits.
 func TestNestingLimit(t *testing.T) {
 	deep := nested(maxNesting - 1)
 	e, bad := parseEnvelope([]byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":` + deep + `}`))
@@ -224,14 +225,14 @@ func TestEnvelopeKindString(t *testing.T) {
 	}
 }
 
-// TestEveryTruncation: no part of a message is a message, and none makes the scanner run over its end.
+// TestEveryTruncation: no part of a message is a message, and none makes the scanner read past its end.
 func TestEveryTruncation(t *testing.T) {
 	const whole = `{"jsonrpc":"2.0","id":-1.5e+3,"method":"m\u00e9","params":{"a":[true,false,null,"é\n",{}],"b":0.1}}`
 	if _, bad := parseEnvelope([]byte(whole)); bad != nil {
 		t.Fatal(bad)
 	}
 	for i := range len(whole) {
-		part := bytes.Clone([]byte(whole[:i])) // Its own backing array: reading on would be seen.
+		part := bytes.Clone([]byte(whole[:i])) // Its own array, so that reading past the end is detected.
 		if _, bad := parseEnvelope(part[:i:i]); bad == nil || bad.Code != codeParseError {
 			t.Errorf("%s: %v, want a parse error", part, bad)
 		}
@@ -252,8 +253,8 @@ func TestEnvelopeAllocations(t *testing.T) {
 	}
 }
 
-// FuzzEnvelope compares with encoding/json: what it calls valid is no parse error here and the other way round, but
-// for UTF-8, which it does not check, and its own limit of depth.
+// FuzzEnvelope compares the parser with encoding/json: both agree on which texts are valid JSON, except for UTF-8,
+// which encoding/json does not check, and its own depth limit.
 func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte(smallRequest))
 	for _, seed := range []string{
@@ -281,7 +282,7 @@ func FuzzEnvelope(f *testing.F) {
 	})
 }
 
-// checkAgainstDecoder compares an envelope with what encoding/json finds in a map, which tells names apart by case.
+// checkAgainstDecoder compares an envelope with the members that encoding/json finds in a map, which is case-sensitive.
 func checkAgainstDecoder(t *testing.T, in []byte, e envelope) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(in, &m); err != nil {

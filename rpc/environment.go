@@ -37,8 +37,7 @@ func (s *Server) envList(r *request) error {
 	})
 }
 
-// environment answers with what convert makes of a job's environment, or of that of later
-// jobs where handle is absent.
+// environment answers with convert's result for a job's environment, or for that of later jobs if handle is absent.
 func (s *Server) environment(r *request, handle json.RawMessage, convert func([]jobs.Variable, *jobs.LoginReport) any) error {
 	if handle != nil {
 		j, err := s.job(handle)
@@ -48,7 +47,7 @@ func (s *Server) environment(r *request, handle json.RawMessage, convert func([]
 		respond(r, j.Variables(), func(vars []jobs.Variable) any { return convert(vars, nil) })
 		return nil
 	}
-	env := s.mgr.Environment() // as it is in this request's turn
+	env := s.mgr.Environment() // the snapshot at this request's turn
 	r.await(func() (any, error) {
 		vars, login, refused := env.Variables(r.canceled)
 		if refused != nil {
@@ -75,8 +74,8 @@ func (s *Server) envSet(r *request) error {
 	return nil
 }
 
-// envIsSet tells of a variable that it is set; what is told of its value is to be known
-// only then, since it may be a secret by now.
+// envIsSet returns a function that makes the result of env/set. It is called once the variable is set, since the result
+// shows the value, which may be a secret by then.
 func (s *Server) envIsSet(name, value string, secret bool, scope schema.EnvScope) func() any {
 	return func() any {
 		told := s.mgr.Environment().Tell(value)
@@ -105,7 +104,7 @@ func (s *Server) envUnset(r *request) error {
 	return nil
 }
 
-// changeJob sets a variable of a job that can do so, a shell, or unsets it.
+// changeJob sets or unsets a variable of a job. Only a shell can do that.
 func (s *Server) changeJob(r *request, handle json.RawMessage, name string, value *string, secret bool, told func() any) error {
 	j, err := s.job(handle)
 	if err != nil {
@@ -119,7 +118,7 @@ func (s *Server) changeJob(r *request, handle json.RawMessage, name string, valu
 	return nil
 }
 
-// withoutValues takes what was given out of a refusal of params: it may be a secret.
+// withoutValues removes the given values from an error about params: they may be secret.
 func withoutValues(err error) error {
 	var invalid *schema.InvalidError
 	if !errors.As(err, &invalid) {

@@ -10,8 +10,8 @@ import (
 	"shelld/schema"
 )
 
-// What is set is there for later starts, in the order in which it was asked for, and a secret
-// is told to jobs alone.
+// TestVariables: a variable that is set exists for later starts, in the order of the requests. A secret one is shown
+// only to jobs.
 func TestVariables(t *testing.T) {
 	s := start(t)
 	const secret = "hunter2 and more"
@@ -45,7 +45,7 @@ func TestVariables(t *testing.T) {
 			t.Errorf("%v: %s", where, show(got))
 		}
 	}
-	// A variable that has the value within its own does not tell it either.
+	// A variable that contains the secret value does not show it either.
 	url := "https://me:" + secret + "@host"
 	around := do[schema.EnvSetResult](s, "env/set", obj{"name": "AROUND", "value": url})
 	equal(t, "the answer", str(around.Value), "https://me:***@host")
@@ -62,7 +62,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// No refusal says what was given as the value: it may have been meant as a secret.
+// TestNoRefusalHasTheValue: no error quotes the given value: it may have been meant as a secret.
 func TestNoRefusalHasTheValue(t *testing.T) {
 	s := start(t)
 	for _, params := range []obj{
@@ -84,8 +84,7 @@ func TestNoRefusalHasTheValue(t *testing.T) {
 	}
 }
 
-// platform/get tells what initialize tells, and the shells besides, one of which is what runs
-// commands.
+// TestPlatform: platform/get returns the same as initialize, and the shells, including the one that runs commands.
 func TestPlatform(t *testing.T) {
 	s := open(t)
 	told := s.initialize().Platform
@@ -109,7 +108,7 @@ func TestPlatform(t *testing.T) {
 	equal(t, "defaults", defaults, 1)
 }
 
-// gatedLogin has servers ask a bash that tells no environment before the gate is open.
+// gatedLogin makes servers ask a bash that prints its environment only once the gate is open.
 func gatedLogin(t *testing.T) (gate fifo, bash string, options []any) {
 	t.Helper()
 	bash = "/bin/bash"
@@ -125,8 +124,8 @@ func gatedLogin(t *testing.T) (gate fifo, bash string, options []any) {
 	return gate, bash, []any{"options", obj{"env": obj{"inherit": "all", "login": obj{"timeoutMs": 600_000}}}}
 }
 
-// Whoever does not want to wait for the login shell any longer is answered, and what he wanted
-// to have started is not.
+// TestCancelWhileTheLoginShellIsAsked: a request that waits for the login shell can be cancelled, and its job is not
+// started.
 func TestCancelWhileTheLoginShellIsAsked(t *testing.T) {
 	gate, bash, options := gatedLogin(t)
 	s := start(t, options...)
@@ -156,8 +155,8 @@ func TestCancelWhileTheLoginShellIsAsked(t *testing.T) {
 	}
 }
 
-// The end of the server, and of the connection, does not wait for the login shell, and starts
-// that do are told.
+// TestEndWhileTheLoginShellIsAsked: the end of the server or the connection does not wait for the login shell, and
+// starts that wait for it are answered.
 func TestEndWhileTheLoginShellIsAsked(t *testing.T) {
 	for name, end := range map[string]func(*session){
 		"exit":             func(s *session) { s.send(`{"jsonrpc":"2.0","method":"exit"}`) },

@@ -11,7 +11,7 @@ import (
 	"shelld/schema"
 )
 
-// JSON-RPC's own numbers.
+// JSON-RPC's own error codes.
 const (
 	codeParseError     = -32700
 	codeInvalidRequest = -32600
@@ -22,8 +22,7 @@ const (
 	codeNotInitialized = -32002
 )
 
-// wireKinds is THE table: what each refusal of the engine is called on the wire.
-// The numbers belong to the names in the schema.
+// wireKinds is THE table: the name on the wire of each error of the engine. The schema has the code of each name.
 var wireKinds = map[jobs.Code]schema.Kind{
 	jobs.CodeInternal:            schema.KindInternalError,
 	jobs.CodeJobNotFound:         schema.KindJobNotFound,
@@ -55,8 +54,8 @@ var wireKinds = map[jobs.Code]schema.Kind{
 	jobs.CodeShellIntegrationUnavailable: schema.KindShellIntegrationUnavailable,
 }
 
-// kindCodes are the numbers of the names. They are read at the first error, not
-// when the program starts: every keeper is a start of this program.
+// kindCodes returns the code of each name. They are read at the first error, not when the program starts: every keeper
+// is a start of this program.
 var kindCodes = sync.OnceValue(func() map[schema.Kind]int64 {
 	codes := map[schema.Kind]int64{}
 	for _, k := range schema.ErrorKinds() {
@@ -65,11 +64,11 @@ var kindCodes = sync.OnceValue(func() map[schema.Kind]int64 {
 	return codes
 })
 
-// A wireError is an error as a client gets it.
+// A wireError is an error in the form in which a client gets it.
 type wireError struct {
 	kind    schema.Kind
 	message string
-	data    any // with the member kind; nil = nothing but that
+	data    any // with the member kind; nil: only that member
 }
 
 func (e *wireError) Error() string { return e.message }
@@ -78,8 +77,8 @@ func wireErrorf(kind schema.Kind, message string) *wireError {
 	return &wireError{kind: kind, message: message}
 }
 
-// toWire is the other one, with the secret values taken out of all its words: an error may quote
-// what the client has sent, or a command.
+// toWire is the function toWire, with secret values removed from all texts: an error may quote data from the client, or
+// a command.
 func (s *Server) toWire(err error) *wireError {
 	var about jobs.ID
 	var refusal *jobs.Error
@@ -93,10 +92,9 @@ func (s *Server) toWire(err error) *wireError {
 	return &w
 }
 
-// toWire is the single place where an error becomes what a client gets: a
-// wireError stays as it is, params that do not fit their schema are invalidParams,
-// a refusal of the engine is looked up in the table, and anything else is a fault
-// of ours, whose words stay in the log.
+// toWire is the only place where an error becomes one for the client: a wireError is unchanged, params that do not fit
+// their schema become invalidParams, an error of the engine is looked up in the table, and any other error is a fault
+// of the server, whose text is only logged.
 func toWire(err error) *wireError {
 	var we *wireError
 	var invalid *schema.InvalidError
@@ -118,8 +116,8 @@ func invalidParams(fields ...schema.FieldError) *wireError {
 	}}
 }
 
-// mistakes says what is wrong with params. Many hosts show the message alone, so it has a mistake in full: one with a
-// suggestion if there is any, since what is missing may be what it suggests.
+// mistakes returns the message for wrong params. Many hosts show only the message, so it has one mistake in full: one
+// with a suggestion if there is any, since a missing member may be the one that is suggested.
 func mistakes(fields []schema.FieldError) string {
 	if len(fields) == 0 {
 		return "the params do not fit their schema"
@@ -135,7 +133,7 @@ func mistakes(fields []schema.FieldError) string {
 	return msg
 }
 
-// refusalToWire gives a refusal the data of its kind.
+// refusalToWire converts an error of the engine, and adds the data of its kind.
 func refusalToWire(e *jobs.Error) *wireError {
 	if e.Code == jobs.CodeInvalidParams {
 		return invalidParams(schema.FieldError{Pointer: e.Pointer, Message: e.Message, Allowed: e.Valid})
@@ -150,7 +148,7 @@ func refusalToWire(e *jobs.Error) *wireError {
 	return w
 }
 
-// startData is the data of what can be wrong with a start; nil: of something else.
+// startData returns the data of an error about a start; nil: it is about something else.
 func startData(e *jobs.Error, k string) any {
 	switch e.Code {
 	case jobs.CodeNameInUse:
@@ -175,7 +173,7 @@ func startData(e *jobs.Error, k string) any {
 	return nil
 }
 
-// inputData is the data of what can be wrong with input; nil: of something else.
+// inputData returns the data of an error about input; nil: it is about something else.
 func inputData(e *jobs.Error, k string) any {
 	handle := int64(e.Handle)
 	switch e.Code {
@@ -197,8 +195,7 @@ func inputData(e *jobs.Error, k string) any {
 	return nil
 }
 
-// jobData is the data of what a job or the server cannot do any more, or not at all; nil:
-// there is none.
+// jobData returns the data of an error about the state or the abilities of a job or the server; nil: there is none.
 func jobData(e *jobs.Error, k string) any {
 	handle := int64(e.Handle)
 	switch e.Code {
@@ -231,7 +228,7 @@ func jobData(e *jobs.Error, k string) any {
 	return nil
 }
 
-// jobNotFoundData says what was asked for, and what there is.
+// jobNotFoundData returns the job that was asked for, and the live jobs.
 func jobNotFoundData(e *jobs.Error, k string) schema.JobNotFoundData {
 	d := schema.JobNotFoundData{Kind: k}
 	switch {
@@ -246,7 +243,7 @@ func jobNotFoundData(e *jobs.Error, k string) schema.JobNotFoundData {
 	return d
 }
 
-// errorBody is the answer with an error; a nil id is null.
+// errorBody encodes an error as an answer. A nil id is null.
 func errorBody(id json.RawMessage, w *wireError) []byte {
 	if id == nil {
 		id = json.RawMessage("null")
@@ -263,7 +260,7 @@ func errorBody(id json.RawMessage, w *wireError) []byte {
 	}})
 }
 
-// errorReply answers a message that never became a request.
+// errorReply encodes the answer to a message that is not a valid request.
 func errorReply(id json.RawMessage, code int, message string) []byte {
 	kind := schema.KindInvalidRequest
 	if code == codeParseError {

@@ -13,7 +13,7 @@ import (
 
 const defaultHistory = 100
 
-// finishedText is how much of a command's text job/commandFinished and an outcome have.
+// finishedText is the maximum number of bytes of a command's text in job/commandFinished and in an outcome.
 const finishedText = 4096
 
 func (s *Server) jobExec(r *request) error {
@@ -40,8 +40,8 @@ func (s *Server) jobExec(r *request) error {
 	return nil
 }
 
-// oneDeadline says of a deadline in wait where it belongs: job/exec has one, and a wait has
-// its own elsewhere.
+// oneDeadline improves the error about a deadline in wait: a wait has its own elsewhere, but job/exec has only one,
+// beside wait.
 func oneDeadline(err error) error {
 	var invalid *schema.InvalidError
 	if !errors.As(err, &invalid) {
@@ -56,7 +56,7 @@ func oneDeadline(err error) error {
 	return &schema.InvalidError{Fields: fields}
 }
 
-// execOptions is a request's params as the engine takes them.
+// execOptions converts the params of a request to the engine's options.
 func (s *Server) execOptions(p *schema.JobExecParams) (o jobs.ExecOptions, err error) {
 	w := or(p.Wait, schema.ExecWait{})
 	late := or(p.OnTimeout, schema.ExecTimeoutLeave)
@@ -70,8 +70,8 @@ func (s *Server) execOptions(p *schema.JobExecParams) (o jobs.ExecOptions, err e
 	return o, err
 }
 
-// execResult tells what has come of a command. Its output is told once: in the outcome as well
-// only where the client asks for it there.
+// execResult returns the result of a command. Its output is in the result once. It is also in the outcome only if the
+// client asks for that.
 func execResult(j *jobs.Job, res jobs.ExecResult, wait *jobs.WaitSpec, tells bool) schema.JobExecResult {
 	if !tells {
 		res.Outcome.Output = nil
@@ -91,8 +91,7 @@ func execResult(j *jobs.Job, res jobs.ExecResult, wait *jobs.WaitSpec, tells boo
 	return w
 }
 
-// outputRange is where a command's output stands. Of one that has not ended the end is not
-// told.
+// outputRange returns the range of a command's output. It has no end if the command has not ended.
 func outputRange(r jobs.Range, ended bool) *schema.OutputRange {
 	w := &schema.OutputRange{From: r.From}
 	if ended {
@@ -101,7 +100,7 @@ func outputRange(r jobs.Range, ended bool) *schema.OutputRange {
 	return w
 }
 
-// commandMillis is how long a command has run by now.
+// commandMillis returns how long a command has run so far, in ms.
 func commandMillis(c *jobs.ShellCommand) int64 {
 	switch {
 	case c.StartedAt.IsZero():
@@ -118,7 +117,7 @@ func (s *Server) jobHistory(r *request) error {
 	if err != nil {
 		return err
 	}
-	room := s.settings.maxMessage / escapedBytes / 2 // the other half is for what is not text
+	room := s.settings.maxMessage / escapedBytes / 2 // The other half is for everything except text.
 	respond(r, j.History(), func(all []jobs.ShellCommand) schema.JobHistoryResult {
 		some, more := historyPage(all, p.Since, int(or(p.Limit, defaultHistory)), room)
 		res := schema.JobHistoryResult{Commands: []schema.ShellCommand{}, HasMore: more}
@@ -130,8 +129,8 @@ func (s *Server) jobHistory(r *request) error {
 	return nil
 }
 
-// historyPage is what is told of a shell's commands: the first ones behind since, or the last
-// ones of all, at most limit of them, and as many as have room, but one in any case.
+// historyPage returns a page of a shell's commands: the first ones after since, or, without since, the last ones of
+// all. There are at most limit of them, and only as many as fit into room, but at least one.
 func historyPage(all []jobs.ShellCommand, since *int64, limit, room int) (some []jobs.ShellCommand, more bool) {
 	if since == nil {
 		n := 0
@@ -152,8 +151,8 @@ func historyPage(all []jobs.ShellCommand, since *int64, limit, room int) (some [
 	return all[:n], n < len(all)
 }
 
-// behind are the commands that a shell began after one of them. Where it is not listed, any
-// more or at all, its number says which are newer.
+// behind returns the commands that a shell began after the one with this id. If that one is not listed, the newer ones
+// are found by their numbers.
 func behind(all []jobs.ShellCommand, id int64) []jobs.ShellCommand {
 	if i := slices.IndexFunc(all, func(c jobs.ShellCommand) bool { return c.ID == id }); i >= 0 {
 		return all[i+1:]
@@ -161,10 +160,10 @@ func behind(all []jobs.ShellCommand, id int64) []jobs.ShellCommand {
 	return slices.DeleteFunc(slices.Clone(all), func(c jobs.ShellCommand) bool { return c.ID < id })
 }
 
-// listedBytes is about what a command takes in an answer, before it is escaped.
+// listedBytes returns roughly the size of a command in an answer, before escaping.
 func listedBytes(c *jobs.ShellCommand) int { return len(c.Text) + len(c.Cwd) + 64 }
 
-// shellCommand is a command in a list, its text cut to what has room.
+// shellCommand returns a command for a list, with its text cut to fit into room.
 func shellCommand(c *jobs.ShellCommand, room int) schema.ShellCommand {
 	w := schema.ShellCommand{
 		CommandID: c.ID, Origin: commandOrigin(c), ExitCode: int64Ptr(c.ExitCode), StartedAt: timestamp(c.StartedAt),
@@ -184,8 +183,8 @@ func commandOrigin(c *jobs.ShellCommand) schema.CommandOrigin {
 	return schema.CommandOriginExec
 }
 
-// commandText is a text of at most so many bytes, and whether it is cut; nil where there is
-// none. What a shell told need not be UTF-8.
+// commandText returns at most so many bytes of a text, and whether it was cut; nil if the text is empty. The text that
+// a shell reports need not be UTF-8.
 func commandText(text string, most int) (cut *string, truncated *bool) {
 	if text == "" {
 		return nil, nil
@@ -194,7 +193,7 @@ func commandText(text string, most int) (cut *string, truncated *bool) {
 	return &short, optional(len(text) > most)
 }
 
-// commandFinished is the end of a command as its notification.
+// commandFinished returns the notification for the end of a command.
 func commandFinished(c *jobs.ShellCommand, handle, seq, suppressed int64) schema.JobCommandFinishedParams {
 	p := schema.JobCommandFinishedParams{
 		Handle: handle, Seq: seq, CommandID: c.ID, Origin: commandOrigin(c), ExitCode: int64Ptr(c.ExitCode),
@@ -205,11 +204,10 @@ func commandFinished(c *jobs.ShellCommand, handle, seq, suppressed int64) schema
 	return p
 }
 
-// briefly is the end of a command without more of its text than is sent, for as long as it
-// waits to be: the engine forgets old commands, and a client that does not read must not keep
-// them.
+// briefly returns the end of a command with only as much of the text as is sent. It is used while the event is queued:
+// the engine forgets old commands, and a client that does not read must not keep them in memory.
 func briefly(c *jobs.CommandFinished) *jobs.CommandFinished {
-	const most = finishedText + utf8.UTFMax // which is seen to be too long, and cut where it is sent
+	const most = finishedText + utf8.UTFMax // still too long when it is sent, so that it is cut and marked there
 	if len(c.Text) <= most {
 		return c
 	}

@@ -10,7 +10,7 @@ import (
 	"shelld/schema"
 )
 
-// shell starts a bash without anybody's files, and returns its handle.
+// shell starts a bash without startup files, and returns its handle.
 func (s *session) shell(more ...any) int64 {
 	s.t.Helper()
 	return do[schema.JobStartResult](s, "job/start", s.shellParams(more...)).Job.Handle
@@ -22,13 +22,13 @@ func (s *session) shellParams(more ...any) obj {
 	return merged(obj{"argv": []string{"bash", "--norc", "--noprofile"}, "env": obj{"HOME": s.t.TempDir(), "HISTFILE": nil}}, more)
 }
 
-// exec has a shell run a command.
+// exec makes a shell run a command.
 func (s *session) exec(handle any, command string, more ...any) schema.JobExecResult {
 	s.t.Helper()
 	return do[schema.JobExecResult](s, "job/exec", merged(obj{"handle": handle, "command": command}, more))
 }
 
-// asleep waits until a command of a shell has said so.
+// asleep waits until a command of a shell has printed asleep.
 func (s *session) asleep(handle int64) {
 	s.t.Helper()
 	if o := s.await(handle, obj{"pattern": `^asleep\r$`, "flags": "m"}, "from", "start"); o.Reason != schema.OutcomeReasonPattern {
@@ -36,11 +36,11 @@ func (s *session) asleep(handle int64) {
 	}
 }
 
-// sleeps is a command that says when it runs, and that an interrupt ends.
+// sleeps is a command that reports when it runs, and ends at an interrupt.
 const sleeps = "sh -c 'echo asleep; exec sleep 1000'"
 
-// TestExec: what one command has set the next one has; each is told with what it wrote, how it
-// ended, and where; and its end comes behind its output.
+// TestExec: the state that one command sets exists for the next one. Each result has the command's output, exit and
+// directory, and its end comes after its output.
 func TestExec(t *testing.T) {
 	s := start(t)
 	h := s.shell("name", "sh")
@@ -63,13 +63,13 @@ func TestExec(t *testing.T) {
 		equal(t, "origin", e.Origin, schema.CommandOriginExec)
 	}
 	r = s.exec(h, "echo once more", "wait", obj{"format": "text"})
-	if text := texts(r.Outcome)["pty"]; !strings.HasPrefix(text, "once more\r\n") { // the prompt may stand behind it
+	if text := texts(r.Outcome)["pty"]; !strings.HasPrefix(text, "once more\r\n") { // the prompt may follow it
 		t.Errorf("the outcome has %q", text)
 	}
 	s.kill(h)
 }
 
-// count is how many events with a method there are.
+// count returns the number of events with a method.
 func count(events []event, method string) (n int) {
 	for _, e := range events {
 		if e.Method == method {
@@ -79,7 +79,7 @@ func count(events []event, method string) (n int) {
 	return n
 }
 
-// TestExecInTurn: what is asked of a shell takes effect in its order, also before it is ready.
+// TestExecInTurn: requests to a shell take effect in order, even before it is ready.
 func TestExecInTurn(t *testing.T) {
 	s := start(t)
 	started := s.begin("job/start", s.shellParams("name", "sh"))
@@ -117,8 +117,8 @@ func TestExecBusy(t *testing.T) {
 	s.kill(h)
 }
 
-// TestExecCancelled: a command that has begun goes on, or is interrupted where its deadline
-// would interrupt it; one that is in line is none any more.
+// TestExecCancelled: a command that has begun goes on, or is interrupted if its deadline would interrupt it. A queued
+// one is removed from the queue.
 func TestExecCancelled(t *testing.T) {
 	s := start(t)
 	h := s.shell()
@@ -150,7 +150,7 @@ func TestExecCancelled(t *testing.T) {
 	s.kill(h)
 }
 
-// TestExecConfirmed: a command is asked about as a start is.
+// TestExecConfirmed: a command needs confirmation, as a start does.
 func TestExecConfirmed(t *testing.T) {
 	s := start(t, "capabilities", obj{"confirm": true}, "options", obj{"confirm": obj{"start": "ask"}})
 	begun := s.begin("job/start", s.shellParams())
@@ -172,15 +172,15 @@ func TestExecConfirmed(t *testing.T) {
 	s.kill(h)
 }
 
-// TestVariableConfirmed: so is a variable of a shell, since the shell runs what some of them say.
-// What is secret is not shown, and nobody is asked about what is refused anyhow.
+// TestVariableConfirmed: so does a variable of a shell, since the shell runs the content of some variables. A secret
+// value is not shown, and there is no question about a request that is refused anyway.
 func TestVariableConfirmed(t *testing.T) {
 	s := start(t, "capabilities", obj{"confirm": true}, "options", obj{"confirm": obj{"start": "ask"}})
 	begun := s.begin("job/start", s.shellParams())
 	s.allow(1, "once")
 	h := result[schema.JobStartResult](begun).Job.Handle
 	refused[schema.InvalidParamsData](s.begin("env/set", obj{"handle": h, "name": "a-b", "value": "x"}), schema.KindInvalidParams)
-	long := strings.Repeat("A", 65<<10) // Nobody reads as much.
+	long := strings.Repeat("A", 65<<10) // Too long for a person to read.
 	refused[schema.PolicyDeniedData](s.begin("env/set", obj{"handle": h, "name": "A", "value": long}), schema.KindPolicyDenied)
 	for i, test := range []struct {
 		method string
@@ -194,7 +194,7 @@ func TestVariableConfirmed(t *testing.T) {
 	} {
 		for k, outcome := range []schema.ConfirmOutcome{"deny", "always"} {
 			r := s.begin(test.method, test.params)
-			id, p := s.asked(2 + 2*i + k) // Of always there is none: what a shell runs then nobody knows.
+			id, p := s.asked(2 + 2*i + k) // There is no always: the commands that a shell then runs are unknown.
 			equal(t, "action", string(p.Action), "start")
 			equal(t, "handle", num(p.Handle), h)
 			equal(t, "unknown", p.Unknown, true)
@@ -212,8 +212,7 @@ func TestVariableConfirmed(t *testing.T) {
 	s.kill(h)
 }
 
-// TestExecEnvironment: a shell's variables are those that it has now, and nobody asks it while
-// it runs something.
+// TestExecEnvironment: a shell's variables are its current ones, and it is not asked while it runs a command.
 func TestExecEnvironment(t *testing.T) {
 	s := start(t)
 	h := s.shell()
@@ -259,7 +258,7 @@ func TestExecReplaced(t *testing.T) {
 	s.kill(h)
 }
 
-// TestExecAwaited: who waits for a command is told how it ended, and where its output stands.
+// TestExecAwaited: a wait for a command returns how it ended, and the range of its output.
 func TestExecAwaited(t *testing.T) {
 	s := start(t)
 	h := s.shell()
@@ -280,7 +279,7 @@ func TestExecAwaited(t *testing.T) {
 	s.kill(h)
 }
 
-// TestExecQuestionCancelled: a shell that does not answer does not keep who asks it.
+// TestExecQuestionCancelled: a request to a shell that does not answer can be cancelled.
 func TestExecQuestionCancelled(t *testing.T) {
 	s := start(t)
 	file := filepath.Join(t.TempDir(), "rc")

@@ -20,8 +20,8 @@ func ended(id int64, text string) jobs.Event {
 	return jobs.Event{Command: &jobs.CommandFinished{ShellCommand: jobs.ShellCommand{ID: id, Text: text, Finished: true, StartedAt: now, EndedAt: now}}}
 }
 
-// Ends of commands that a client does not read are bounded, however many and long they are;
-// each is told or counted, in order, before the job's end.
+// TestCommandsThatWaitAreBounded: the number of unread ends of commands is limited, however many and long they are.
+// Each is sent or counted, in order, before the job's end.
 func TestCommandsThatWaitAreBounded(t *testing.T) {
 	for name, text := range map[string]string{"many": "x", "long": strings.Repeat("ü", 1<<19)} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestCommandsThatWaitAreBounded(t *testing.T) {
 	}
 }
 
-// checkEnd looks at one job/commandFinished, and returns how many commands it stands for.
+// checkEnd checks one job/commandFinished, and returns how many commands it stands for.
 func checkEnd(t *testing.T, line []byte, seq, before int64, bytes int) int64 {
 	t.Helper()
 	var m struct {
@@ -79,7 +79,7 @@ func checkEnd(t *testing.T, line []byte, seq, before int64, bytes int) int64 {
 	return n
 }
 
-// history is so many commands with texts of so many bytes.
+// history returns n commands with texts of size bytes.
 func history(n, size int) (all []jobs.ShellCommand) {
 	for i := range n {
 		all = append(all, jobs.ShellCommand{ID: int64(i + 1), Text: strings.Repeat("\x01", size), Finished: true, StartedAt: time.Now(), EndedAt: time.Now()})
@@ -90,7 +90,7 @@ func history(n, size int) (all []jobs.ShellCommand) {
 func TestHistoryPage(t *testing.T) {
 	since := func(n int64) *int64 { return &n }
 	const room = 1 << 20
-	typed := slices.Concat(history(2, 1), []jobs.ShellCommand{{ID: 5}}, []jobs.ShellCommand{{ID: 4}}) // typed while 4 was in line
+	typed := slices.Concat(history(2, 1), []jobs.ShellCommand{{ID: 5}}, []jobs.ShellCommand{{ID: 4}}) // typed before 4 ran
 	for _, test := range []struct {
 		name  string
 		all   []jobs.ShellCommand
@@ -125,7 +125,7 @@ func TestHistoryPage(t *testing.T) {
 	}
 }
 
-// What a history has of texts fits, however they are escaped.
+// TestHistoryFits: the texts in a history fit, however they are escaped.
 func TestHistoryFits(t *testing.T) {
 	const room = smallLimit / escapedBytes / 2
 	for _, all := range [][]jobs.ShellCommand{history(1, 1<<20), history(1000, 100), history(1000, 1000), history(1000, 0)} {
@@ -147,7 +147,7 @@ func TestHistoryFits(t *testing.T) {
 	}
 }
 
-// What a shell tells of a line need not be UTF-8.
+// TestCommandText: a command line that a shell reports need not be UTF-8.
 func TestCommandText(t *testing.T) {
 	for _, test := range []struct {
 		text, want string
@@ -174,8 +174,7 @@ func TestOneDeadline(t *testing.T) {
 	}
 }
 
-// A result says of a command in line that it was not begun, and of one that never will be that
-// it is over.
+// TestExecResult: the result of a queued command says that it has not begun, and that of a removed one that it is over.
 func TestExecResult(t *testing.T) {
 	outcome := jobs.Outcome{Reason: "timeout", Index: -1, Spec: &jobs.WaitSpec{}, State: jobs.State{Handle: 1, Status: jobs.StatusRunning}}
 	for name, test := range map[string]struct {

@@ -14,8 +14,8 @@ import (
 	"shelld/schema"
 )
 
-// These tests hold how a job ends against what the kernel says of such an end, in both
-// modes, one table for each kind of end.
+// These tests compare how a job ends with the kernel's status of such an end, in both modes, one table for each kind of
+// end.
 
 var modes = []schema.Mode{schema.ModePipe, schema.ModePty}
 
@@ -28,7 +28,7 @@ func inModes(t *testing.T, test func(*testing.T, *session, schema.Mode)) {
 	}
 }
 
-// runAll runs commands of sh, some at a time, and hands over the result of each.
+// runAll runs commands of sh, some at a time, and passes the result of each to got.
 func (s *session) runAll(mode schema.Mode, commands []string, got func(i int, r schema.JobRunResult)) {
 	s.t.Helper()
 	for first := 0; first < len(commands); first += 16 {
@@ -42,7 +42,7 @@ func (s *session) runAll(mode schema.Mode, commands []string, got func(i int, r 
 	}
 }
 
-// TestEveryCode: the exit code is told as it is, and no signal beside it.
+// TestEveryCode: the exit code is reported unchanged, without a signal.
 func TestEveryCode(t *testing.T) {
 	inModes(t, func(t *testing.T, s *session, mode schema.Mode) {
 		var commands []string
@@ -57,7 +57,7 @@ func TestEveryCode(t *testing.T) {
 	})
 }
 
-// deadly are the signals that end a process unless it has said otherwise, by number.
+// deadly are the signals that end a process by default, by number.
 var deadly = map[syscall.Signal]string{
 	syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT", syscall.SIGILL: "SIGILL",
 	syscall.SIGTRAP: "SIGTRAP", syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE",
@@ -67,8 +67,8 @@ var deadly = map[syscall.Signal]string{
 	syscall.SIGIO: "SIGIO", syscall.SIGPWR: "SIGPWR", syscall.SIGSYS: "SIGSYS", 34: "SIG34", 64: "SIG64",
 }
 
-// TestEverySignal: a signal is told by its name, and no code beside it, whether the
-// command sends it to itself or a client does with job/signal.
+// TestEverySignal: a signal is reported by its name, without a code, whether the command sends it to itself or a client
+// sends it with job/signal.
 func TestEverySignal(t *testing.T) {
 	inModes(t, func(t *testing.T, s *session, mode schema.Mode) {
 		var numbers []syscall.Signal
@@ -84,7 +84,7 @@ func TestEverySignal(t *testing.T) {
 		})
 		for n, name := range deadly {
 			if n >= 34 {
-				continue // It has no name to be sent by.
+				continue // It has no name for job/signal.
 			}
 			p := obj{"argv": []string{"sleep", "60"}, "mode": mode}
 			h := do[schema.JobStartResult](s, "job/start", p).Job.Handle
@@ -96,7 +96,7 @@ func TestEverySignal(t *testing.T) {
 	})
 }
 
-// TestCoreDump: whether a core was dumped is what the kernel says.
+// TestCoreDump: coreDumped is the kernel's value.
 func TestCoreDump(t *testing.T) {
 	const abort = "ulimit -c unlimited || exit 98; kill -ABRT $$"
 	bare := exec.Command("sh", "-c", abort)
@@ -115,7 +115,7 @@ func TestCoreDump(t *testing.T) {
 	})
 }
 
-// TestEndsOfOurs: what we end is told as that, with the code or signal that came of it.
+// TestEndsOfOurs: a job that the server ends is reported as such, with its actual code or signal.
 func TestEndsOfOurs(t *testing.T) {
 	t.Parallel()
 	const deaf, polite = `trap "" TERM HUP; echo up; while :; do sleep 0.05; done`, `trap "exit 7" TERM HUP; echo up; while :; do sleep 0.05; done`
@@ -140,8 +140,8 @@ func TestEndsOfOurs(t *testing.T) {
 	})
 }
 
-// TestEndInTheSameInstant: a job that is ended while it ends by itself is told as the one
-// or the other, never as a mixture: its code is its own, and the signal is ours.
+// TestEndInTheSameInstant: a job that is killed while it ends by itself is reported as one or the other, never as a
+// mixture: its code is its own, and the signal is ours.
 func TestEndInTheSameInstant(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
@@ -151,7 +151,7 @@ func TestEndInTheSameInstant(t *testing.T) {
 		seen := map[string]int{}
 		for i := range rounds {
 			for _, graceMs := range []int{0, 10_000} {
-				// What comes between the two requests moves the kill along the command's short life.
+				// The requests in between shift the kill along the command's short life.
 				h := s.begin("job/start", obj{"argv": []string{"sh", "-c", "exit 3"}, "mode": mode, "name": fmt.Sprintf("j%d-%d", i, graceMs)})
 				for range i % 4 {
 					do[schema.JobListResult](s, "job/list", nil)
@@ -175,11 +175,11 @@ type badStart struct {
 	argv []string
 	cwd  string
 	kind schema.Kind
-	path string // that is told; "" = none
+	path string // in the data; "" = none
 	says string // in the message
 }
 
-// badStarts makes what they need in a directory.
+// badStarts creates the files that they need in a directory.
 func badStarts(t *testing.T, dir string) map[string]badStart {
 	t.Helper()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -222,8 +222,8 @@ func badStarts(t *testing.T, dir string) map[string]badStart {
 	}
 }
 
-// TestFailedStarts: each stage at which a start can fail says which it was, of what, and
-// in the system's words; and nothing is left of it.
+// TestFailedStarts: for each stage at which a start can fail, the error has the stage, the file, and the system's text.
+// No trace of the job remains.
 func TestFailedStarts(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -233,7 +233,7 @@ func TestFailedStarts(t *testing.T) {
 	inModes(t, func(t *testing.T, s *session, mode schema.Mode) {
 		for name, c := range cases {
 			if name == "exec: no loader" && !strings.Contains(readText(t, filepath.Join(dir, "foreign")), "no-linux") {
-				continue // Programs here have another loader.
+				continue // The programs here have another loader.
 			}
 			for _, method := range []string{"job/start", "job/run"} {
 				a := s.begin(method, obj{"argv": c.argv, "cwd": c.cwd, "mode": mode})

@@ -21,7 +21,7 @@ func fileText(t *testing.T, path ...string) string {
 	return string(b)
 }
 
-// names is what is in a directory; nil where there is none.
+// names returns the names in a directory; nil if there is none.
 func names(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -34,7 +34,7 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// inFiles starts a server that keeps output in a directory of its own.
+// inFiles starts a server that stores output in a directory of its own.
 func inFiles(t *testing.T) (*session, schema.InitializeResult, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
@@ -43,7 +43,7 @@ func inFiles(t *testing.T) (*session, schema.InitializeResult, string) {
 	return s, r, dir
 }
 
-// TestOutputFiles: pushed, read and stored bytes are the same, at job/closed already.
+// TestOutputFiles: sent, read and stored bytes are the same, as early as job/closed.
 func TestOutputFiles(t *testing.T) {
 	s, r, dir := inFiles(t)
 	equal(t, "stateDirectory", str(r.StateDirectory), dir)
@@ -90,8 +90,7 @@ func TestOutputFiles(t *testing.T) {
 	}
 }
 
-// TestLongRun: of an output far beyond what is shown the ends are shown, and the rest
-// is counted to the byte.
+// TestLongRun: of an output far beyond the limit, the result has both ends, and the exact number of other bytes.
 func TestLongRun(t *testing.T) {
 	s, _, _ := inFiles(t)
 	const lines = 1_000_000 // of eight bytes
@@ -142,15 +141,15 @@ func TestUnusableStateDirectory(t *testing.T) {
 	trusting := open(t)
 	equal(t, "stateDirectory", str(trusting.initialize("options", obj{"persist": obj{"directory": shared, "trustPath": true}}).StateDirectory), shared)
 	trusting.quit()
-	// Nothing is configured, and another try may fit.
+	// Nothing is configured, and another attempt may succeed.
 	r := s.initialize("options", obj{"persist": obj{"directory": filepath.Join(dir, "state")}})
 	equal(t, "output", s.output(s.pipe("echo text"), "stdout"), "text\n")
 	s.quit()
-	if got := names(t, filepath.Join(dir, "state")); !slices.Contains(got, r.SessionID) || len(got) > 2 { // and who tidies up
+	if got := names(t, filepath.Join(dir, "state")); !slices.Contains(got, r.SessionID) || len(got) > 2 { // and that of Tidy
 		t.Errorf("there are %v", got)
 	}
 
-	// The default place is not worth a refusal.
+	// A failure of the default directory does not cause an error.
 	t.Setenv("XDG_STATE_HOME", file)
 	s = open(t)
 	r = s.initialize()
@@ -159,7 +158,7 @@ func TestUnusableStateDirectory(t *testing.T) {
 	equal(t, "output", s.output(s.pipe("echo text"), "stdout"), "text\n")
 }
 
-// A file that cannot be made is told with the job, which goes on.
+// TestOutputFileErrorOfAJob: a file that cannot be created is reported with the job, which goes on.
 func TestOutputFileErrorOfAJob(t *testing.T) {
 	s, r, dir := inFiles(t)
 	taken := filepath.Join(dir, r.SessionID, "1")
@@ -177,8 +176,8 @@ func TestOutputFileErrorOfAJob(t *testing.T) {
 	}
 }
 
-// TestLostOutput: what somebody deletes before it was sent is gone. The events come
-// all the same, and what was sent is right.
+// TestLostOutput: output that was deleted before it was sent is lost. The events are sent anyway, and the sent output
+// is right.
 func TestLostOutput(t *testing.T) {
 	s, r, dir := inFiles(t)
 	f := newFifo(t)
@@ -186,7 +185,7 @@ func TestLostOutput(t *testing.T) {
 	c := s.begin("job/start", obj{"command": "head -c 8000000 /dev/zero | tr '\\0' x; read x <" + f.path, "shell": "sh", "mode": "pipe", "events": []string{"output", "exited", "closed"}})
 	f.release()
 	folder := filepath.Join(dir, r.SessionID, "1")
-	err := eventually(func() error { // nothing else can be seen of it while nothing is read
+	err := eventually(func() error { // no other sign of it is visible while nothing is read
 		b, err := os.ReadFile(filepath.Join(folder, "info.json"))
 		if err == nil && !strings.Contains(string(b), `"status": "closed"`) {
 			err = errors.New("the job is not closed")

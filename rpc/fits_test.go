@@ -8,12 +8,12 @@ import (
 	"shelld/schema"
 )
 
-// TestEverythingFits: a client that takes no more than maxMessageBytes gets no more,
-// however long a command line is and whatever a pattern catches; what is cut says so.
+// TestEverythingFits: a client never gets messages longer than its maxMessageBytes, however long a command line is and
+// whatever a pattern matches. Cut texts are marked.
 func TestEverythingFits(t *testing.T) {
 	const limit = 1 << 20
 	s := start(t, "options", obj{"limits": obj{"maxMessageBytes": limit}})
-	// Three bytes of the request, six of what the server writes.
+	// Three bytes in the request, six in the server's messages.
 	args := slices.Repeat([]string{strings.Repeat("\u2028", 30_000)}, 10)
 	params := encode(obj{"argv": append([]string{"sh", "-c", "printf '%0.sab' $(seq 8000); printf c"}, args...), "mode": "pipe",
 		"watch": []obj{{"pattern": strings.Repeat("(", 190) + "[ab]+c" + strings.Repeat(")", 190)}}})

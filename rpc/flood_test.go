@@ -8,11 +8,11 @@ import (
 	"shelld/schema"
 )
 
-// inParallel is how many of them live at a time.
+// inParallel is the number of commands that live at the same time.
 const inParallel = 8
 
-// TestManyShortCommands: terminal and pipe in turn, each writes a text that the test
-// knows and ends. Of no one a byte is lost; the order of the events is the checker's.
+// TestManyShortCommands: alternately on terminals and pipes, each writes a text that the test knows and ends. None
+// loses a byte; the checker checks the order of the events.
 func TestManyShortCommands(t *testing.T) {
 	s := start(t)
 	total := scaled(10_000, 1_000, 200)
@@ -50,8 +50,8 @@ func (s *session) finishCommand(i int, c *call) {
 	track.data = nil
 }
 
-// TestSlowClient: while a client reads nothing, jobs run to their end and requests
-// take effect; afterwards every byte comes, or a gap that was told.
+// TestSlowClient: while a client reads nothing, jobs run to their end and requests take effect. Later every byte
+// arrives, or a gap is reported.
 func TestSlowClient(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -74,9 +74,8 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
-// floodUnread starts three jobs that write size bytes each, waits for their end and
-// for that of a job that is told what to do, all while it reads nothing, and then
-// reads on.
+// floodUnread starts three jobs that write size bytes each. It waits for their end, and for that of a job that gets
+// input, all while it reads nothing. Then it reads on.
 func (s *session) floodUnread(size int) (floods []int64) {
 	s.t.Helper()
 	obeyed := newFifo(s.t)
@@ -91,7 +90,7 @@ func (s *session) floodUnread(size int) (floods []int64) {
 	write := s.begin("job/write", obj{"handle": obedient, "input": "at once\n"})
 	equal(s.t, "the job that is written to", obeyed.read(), "obeyed at once\n")
 	for _, f := range done {
-		f.release() // taken by a job that has written everything
+		f.release() // received by a job that has written everything
 	}
 	run := s.begin("job/run", obj{"argv": []string{"true"}})
 	s.gate.let(true)
@@ -103,7 +102,7 @@ func (s *session) floodUnread(size int) (floods []int64) {
 	return floods
 }
 
-// A sum is how much of a stream came.
+// A sum is the number of received and of missing bytes of a stream.
 type sum struct{ bytes, gaps int64 }
 
 func (s *session) received(h int64, stream string) (n sum) {
@@ -117,8 +116,7 @@ func (s *session) received(h int64, stream string) (n sum) {
 	return n
 }
 
-// TestAnswersOvertakeOutput: while three jobs flood, questions are answered, and the
-// events of a quiet job come through.
+// TestAnswersOvertakeOutput: while three jobs flood, requests are answered, and the events of a quiet job arrive.
 func TestAnswersOvertakeOutput(t *testing.T) {
 	s := start(t, "options", obj{"persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": 128 << 10}})
 	var floods []int64

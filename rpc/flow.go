@@ -11,36 +11,34 @@ import (
 	"shelld/schema"
 )
 
-// This file is what becomes of output that a client is slow to take: how much of it may be
-// on its way (the window), and what happens to the rest (whenSlow).
+// This file handles output that a client is slow to take: how much of it may be on its way (the window), and what
+// happens to the rest (whenSlow).
 //
-// A client that acknowledges has a window in bytes of each stream. Another one has what
-// its side of stdout holds, since output is read from the job when its turn to be written
-// comes.
+// A client that acknowledges has a window in bytes for each stream. Without acknowledgements the limit is the capacity
+// of its end of stdout, since output is read from the job only when its turn to be written comes.
 
-// defaultWindow is the window, in bytes, of a client that has asked for none.
+// defaultWindow is the default window, in bytes.
 const defaultWindow = 1 << 20
 
-// anyRoom stands for no window.
+// anyRoom means that there is no window.
 const anyRoom = int64(math.MaxInt64)
 
-// A flow is how far one stream of a lane has gone on its way to the client. All of it is
-// guarded by the outbox's mu.
+// A flow is the progress of one stream of a lane on its way to the client. All of it is guarded by the outbox's mu.
 type flow struct {
 	stream jobs.Stream
-	sent   int64 // as its cursor says
+	sent   int64 // same as its cursor
 	acked  int64
-	gaps   []jobs.Range // told behind acked: there is nothing of them to acknowledge
+	gaps   []jobs.Range // gaps reported beyond acked: they need no acknowledgement
 }
 
-// A piece is what one message has brought the client of a stream.
+// A piece is the part of a stream that one message covers.
 type piece struct {
 	stream jobs.Stream
-	gap    jobs.Range // which it was told that it will not get; may be empty
-	end    int64      // of what it has
+	gap    jobs.Range // skipped output that the message reports; may be empty
+	end    int64      // of the output that the client has
 }
 
-// moved takes what was sent.
+// moved records a message that was sent.
 func (f *flow) moved(p piece, acks bool) {
 	if acks && p.gap.To > p.gap.From {
 		if last := len(f.gaps) - 1; last >= 0 && f.gaps[last].To == p.gap.From {
@@ -52,8 +50,8 @@ func (f *flow) moved(p piece, acks bool) {
 	f.sent = p.end
 }
 
-// ack takes what the client has said, but for what it says once more. More than was sent can
-// only be meant for what was sent before output began anew.
+// ack records an acknowledgement. A repeated one has no effect. One beyond the sent output is ignored: it must be for
+// output that was sent before a restart.
 func (f *flow) ack(off int64) {
 	if off > f.sent {
 		return
@@ -62,7 +60,7 @@ func (f *flow) ack(off int64) {
 	f.gaps = slices.DeleteFunc(f.gaps, func(g jobs.Range) bool { return g.To <= f.acked })
 }
 
-// unacked is what was sent and not acknowledged.
+// unacked returns the number of bytes that were sent and not acknowledged.
 func (f *flow) unacked() int64 {
 	n := f.sent - f.acked
 	for _, g := range f.gaps {
@@ -71,7 +69,7 @@ func (f *flow) unacked() int64 {
 	return n
 }
 
-// flowsOf begins anew where cursors stand.
+// flowsOf returns flows that start at the cursors.
 func flowsOf(cursors []cursor) []flow {
 	all := make([]flow, len(cursors))
 	for i, c := range cursors {
@@ -89,7 +87,7 @@ func (l *lane) flowLocked(name jobs.Stream) *flow {
 	return nil
 }
 
-// roomLocked is how much of a stream may be sent. The caller must hold out.mu.
+// roomLocked returns how much of a stream may be sent. The caller must hold out.mu.
 func (l *lane) roomLocked(name jobs.Stream) int64 {
 	f := l.flowLocked(name)
 	if f == nil || !l.out.acks.Load() {
@@ -98,21 +96,20 @@ func (l *lane) roomLocked(name jobs.Stream) int64 {
 	return max(l.out.window.Load()-f.unacked(), 0)
 }
 
-// movedLocked notes what the writer has just sent. The caller must hold out.mu.
+// movedLocked records what the writer has just sent. The caller must hold out.mu.
 func (l *lane) movedLocked(p piece) {
 	f := l.flowLocked(p.stream)
 	if f == nil {
 		return
 	}
 	f.moved(p, l.out.acks.Load())
-	// Where output is to begin elsewhere, the program waits for that already.
+	// If output is to restart at another place, the program already waits for that.
 	if l.whenSlow == schema.WhenSlowBlock && l.place == nil {
 		l.job.Sent(p.stream, p.end)
 	}
 }
 
-// ack takes an acknowledgement, and goes on sending where that makes room. It says whether
-// the job has such a stream.
+// ack handles an acknowledgement, and sends more if there is room now. It reports whether the job has such a stream.
 func (l *lane) ack(name jobs.Stream, off int64) bool {
 	l.out.mu.Lock()
 	f := l.flowLocked(name)
@@ -128,8 +125,8 @@ func (l *lane) ack(name jobs.Stream, off int64) bool {
 	return known
 }
 
-// jobAck is the notification job/ack. Nobody can be told in an answer that it was no good,
-// and output might wait for it for ever.
+// jobAck handles the notification job/ack. A notification has no answer, so a bad one is reported with log/message:
+// otherwise output might wait for an acknowledgement for ever.
 func (s *Server) jobAck(params []byte) {
 	if !s.out.acks.Load() {
 		return
@@ -139,7 +136,7 @@ func (s *Server) jobAck(params []byte) {
 	if err == nil {
 		l := s.laneOf(p.Handle)
 		if l == nil || l.ack(jobs.Stream(p.Stream), p.Offset) {
-			return // all that there was of it may have been sent, and the job removed
+			return // All of its output may have been sent, and the job removed.
 		}
 		err = fmt.Errorf("job %s has no stream %s", p.Handle, p.Stream)
 	}
@@ -149,8 +146,7 @@ func (s *Server) jobAck(params []byte) {
 	}))
 }
 
-// laneOf finds what is sent of a job; nil: nothing is. A job that is forgotten has its lane
-// until all of it was sent.
+// laneOf returns the lane of a job; nil: nothing is sent of it. A forgotten job keeps its lane until all of it is sent.
 func (s *Server) laneOf(ref []byte) *lane {
 	r, err := jobRef(ref)
 	if err != nil {
@@ -167,30 +163,30 @@ func (s *Server) laneOf(ref []byte) *lane {
 	return l
 }
 
-// holdProgramLocked has the job's program wait for this client, or not any more, as was asked for
-// last. The caller must hold out.mu.
+// holdProgramLocked makes the job's program wait for this client, or no longer wait, according to the last
+// subscription. The caller must hold out.mu.
 func (l *lane) holdProgramLocked(info jobs.Info) {
 	window := int64(0)
 	if l.open && l.want.whenSlow == schema.WhenSlowBlock && l.want.events[schema.EventNameOutput] {
 		window = l.out.window.Load()
 	}
 	if window > 0 {
-		l.sentTo(l.place) // first: what is kept from there on stays
+		l.sentTo(l.place) // first, so that output from there on is kept
 	}
 	for _, s := range info.Streams {
 		l.job.HoldTo(s.Name, window)
 	}
 }
 
-// sentTo says how far each stream has gone, to whoever waits for it.
+// sentTo informs the job how far each stream was sent, so that a waiting program can go on.
 func (l *lane) sentTo(cursors []cursor) {
 	for _, c := range cursors {
 		l.job.Sent(c.stream, c.off)
 	}
 }
 
-// newest is from where on a client is sent the newest output that has fallen behind by
-// more than a window; c.off where it has not.
+// newest returns the offset from which a client gets output if it is more than a window behind and skips. It returns
+// c.off if it is not.
 func (l *lane) newest(c cursor, end int64) int64 {
 	window := l.out.window.Load()
 	if l.whenSlow != schema.WhenSlowSkip || end-c.off <= window {
@@ -199,8 +195,8 @@ func (l *lane) newest(c cursor, end int64) int64 {
 	return max(c.off, end-min(chunkBytes, window/2))
 }
 
-// lineStart is where in data, which begins anywhere in output, a reader should begin: at a
-// line, and if there is none at a character.
+// lineStart returns the index in data, which begins anywhere in the output, where reading should begin: the start of a
+// line, or, if there is none, of a character.
 func lineStart(data []byte) int {
 	if i := bytes.IndexByte(data, '\n') + 1; i > 0 && i < len(data) {
 		return i

@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 )
 
-// Framing is how messages are told apart on a byte stream (protocol section 1).
+// Framing is the way in which messages are separated on a byte stream (protocol section 1).
 type Framing int
 
-// The framings. A connection has FramingUnknown until its first byte came.
+// The framings. A connection has FramingUnknown until its first byte has arrived.
 const (
 	FramingUnknown Framing = iota
 	// FramingHeader is the base protocol of LSP: a header block with Content-Length, then that many bytes.
@@ -38,48 +38,48 @@ func (f Framing) String() string {
 }
 
 const (
-	// readBufferBytes is what one read from the input may bring; smaller messages are handed out from that buffer.
+	// readBufferBytes is the maximum that one read from the input returns. Smaller messages are slices of that buffer.
 	readBufferBytes = 64 << 10
-	// keepBodyBytes is the largest buffer for a large message that is kept for the next one.
+	// keepBodyBytes is the maximum size of a buffer for large messages that is kept for the next one.
 	keepBodyBytes = 1 << 20
-	// bodyStepBytes is the least by which such a buffer grows.
+	// bodyStepBytes is the minimum by which such a buffer grows.
 	bodyStepBytes = 64 << 10
-	// maxHeaderLineBytes bounds a header line without its end, maxHeaderLines the lines of one block. LSP clients
-	// send two short ones.
+	// maxHeaderLineBytes limits a header line without its end, maxHeaderLines the lines of one block. LSP clients send
+	// two short ones.
 	maxHeaderLineBytes = 8 << 10
 	maxHeaderLines     = 64
 )
 
-// frameError is input that is no frame. The peer gets it as an error answer with id null.
+// frameError is the error for input that is not a frame. The peer gets it as an error answer with id null.
 type frameError struct {
 	Code    int
 	Message string
-	// Fatal: where the next frame begins is not known, so the connection ends with the answer.
+	// Fatal: the start of the next frame is unknown, so the connection ends after the answer.
 	Fatal bool
 }
 
 // Error returns the message.
 func (e *frameError) Error() string { return e.Message }
 
-// fatalFrame returns the error of a header block after which nothing can be read.
+// fatalFrame returns the error for a header block after which nothing can be read.
 func fatalFrame(format string, args ...any) error {
 	return &frameError{Code: codeInvalidRequest, Message: fmt.Sprintf(format, args...), Fatal: true}
 }
 
-// frameReader cuts an input into message bodies. One goroutine calls Next; SetMax and Framing are for any.
+// frameReader splits an input into message bodies. Only one goroutine may call Next; any may call SetMax and Framing.
 type frameReader struct {
 	maxBytes atomic.Int64
 	framing  atomic.Int32
 
 	// Owned by the goroutine that calls Next:
 	in     *bufio.Reader
-	large  []byte // the body or line that does not fit in's buffer
-	begun  bool   // the first byte was looked at
-	failed error  // what ended the input, and what Next returns from then on
+	large  []byte // a body or line that does not fit into in's buffer
+	begun  bool   // the first byte has been checked
+	failed error  // the error that ended the input; Next returns it from then on
 }
 
-// newFrameReader returns a reader of r's frames that takes bodies of up to maxBytes. FramingUnknown as force leaves
-// the framing to the first byte.
+// newFrameReader returns a reader of r's frames that accepts bodies of up to maxBytes. If force is FramingUnknown, the
+// first byte determines the framing.
 func newFrameReader(r io.Reader, force Framing, maxBytes int) *frameReader {
 	f := &frameReader{in: bufio.NewReaderSize(r, readBufferBytes)}
 	f.framing.Store(int32(force))
@@ -87,17 +87,17 @@ func newFrameReader(r io.Reader, force Framing, maxBytes int) *frameReader {
 	return f
 }
 
-// SetMax sets the largest body that is taken, in bytes. It holds for a frame whose length is not known yet, even one
-// that Next waits for already.
+// SetMax sets the maximum size of a body, in bytes. It applies to every frame whose length is not known yet, even one
+// that Next is waiting for.
 func (f *frameReader) SetMax(n int) { f.maxBytes.Store(int64(n)) }
 
-// Framing returns the framing of the input, FramingUnknown before its first byte.
+// Framing returns the framing of the input. It is FramingUnknown before the first byte.
 func (f *frameReader) Framing() Framing { return Framing(f.framing.Load()) }
 
-// Next returns the body of the next frame; it is valid until the call after. The error is io.EOF where the input ends
-// between frames, io.ErrUnexpectedEOF where it ends inside one, *frameError for input that is no frame, or what the
-// input's Read returned, wrapped. After a *frameError that is not Fatal reading goes on; any other error is returned
-// again by every later call.
+// Next returns the body of the next frame, valid until the next call. The error is io.EOF if the input ends between
+// frames, io.ErrUnexpectedEOF if it ends inside one, a *frameError for input that is not a frame, or the wrapped error
+// of the input's Read. After a *frameError that is not Fatal, reading goes on. Any other error is returned again by
+// every later call.
 func (f *frameReader) Next() ([]byte, error) {
 	if f.failed != nil {
 		return nil, f.failed
@@ -136,7 +136,7 @@ func (f *frameReader) next() ([]byte, error) {
 	return f.readBody(int(length))
 }
 
-// begin settles the framing by the first byte and skips a byte order mark before the first line.
+// begin determines the framing from the first byte, and skips a byte order mark before the first line.
 func (f *frameReader) begin() error {
 	first, err := f.in.Peek(1)
 	if err != nil {
@@ -160,7 +160,7 @@ func (f *frameReader) begin() error {
 // byteOrderMark is U+FEFF in UTF-8.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// framingOf tells the framing by the first byte that arrives. A header name can begin with none of the bytes of a line.
+// framingOf returns the framing that starts with this byte. No header name begins with one of the bytes for lines.
 func framingOf(first byte) Framing {
 	switch first {
 	case '{', '[', ' ', '\t', '\r', '\n', byteOrderMark[0]:
@@ -169,7 +169,7 @@ func framingOf(first byte) Framing {
 	return FramingHeader
 }
 
-// inputError is the error for a failed read; atEnd is the one to return where the input has just ended.
+// inputError returns the error for a failed read. It returns atEnd if the input has just ended.
 func inputError(what string, err, atEnd error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return atEnd
@@ -195,7 +195,7 @@ func (f *frameReader) nextLine() ([]byte, error) {
 	}
 }
 
-// readLongLine gathers a line that begins with start and is longer than in's buffer. Beyond the limit it only reads.
+// readLongLine reads a line that begins with start and is longer than in's buffer. Beyond the limit it drops the bytes.
 func (f *frameReader) readLongLine(start []byte) ([]byte, error) {
 	const lineEnd = len("\r\n")
 	f.large = append(f.large[:0], start...)
@@ -218,7 +218,7 @@ func (f *frameReader) readLongLine(start []byte) ([]byte, error) {
 	}
 }
 
-// endLine takes the end off a line that was read until err. The last line of the input may have none.
+// endLine removes the end of a line that was read until err. The last line of the input may have none.
 func (f *frameReader) endLine(line []byte, err error) ([]byte, error) {
 	if err != nil && (err != io.EOF || len(line) == 0) {
 		return nil, inputError("a message line", err, io.EOF)
@@ -238,7 +238,7 @@ func (f *frameReader) lineTooLong() error {
 	}
 }
 
-// readHeader reads a header block to its blank line and returns the length that it announces.
+// readHeader reads a header block up to its blank line, and returns the length that it announces.
 func (f *frameReader) readHeader() (uint64, error) {
 	var length contentLength
 	for n := 0; ; n++ {
@@ -265,16 +265,16 @@ func (f *frameReader) readHeader() (uint64, error) {
 	return length.bytes, nil
 }
 
-// headerLine returns the next header line without its end; it is valid until the next read. It looks at what has
-// come, not at what fills a buffer, so that a line without end is refused while its sender still waits for an answer.
-// It returns io.EOF only where no byte of the line came.
+// headerLine returns the next header line without its end, valid until the next read. It checks the bytes that have
+// arrived, without waiting for a full buffer, so that a line without an end is refused while its sender still waits for
+// an answer. It returns io.EOF only if no byte of the line has arrived.
 func (f *frameReader) headerLine() ([]byte, error) {
 	for seen := 0; ; {
-		have, _ := f.in.Peek(f.in.Buffered()) // Cannot fail: it is there.
+		have, _ := f.in.Peek(f.in.Buffered()) // Cannot fail: the bytes are buffered.
 		end := bytes.IndexByte(have[seen:], '\n')
 		if end >= 0 {
 			line := have[:seen+end]
-			_, _ = f.in.Discard(len(line) + 1) // Cannot fail: it is there.
+			_, _ = f.in.Discard(len(line) + 1) // Cannot fail: the bytes are buffered.
 			line = bytes.TrimSuffix(line, []byte("\r"))
 			if len(line) > maxHeaderLineBytes {
 				return nil, headerLineTooLong()
@@ -299,13 +299,13 @@ func headerLineTooLong() error {
 	return fatalFrame("a header line is longer than %d bytes: the connection ends", maxHeaderLineBytes)
 }
 
-// contentLength is what the lines of one header block have said so far.
+// contentLength is the content of the lines of a header block so far.
 type contentLength struct {
 	bytes uint64
 	known bool
 }
 
-// read takes one header line in. Headers of other names are ignored; one that says the same again is not an error.
+// read handles one header line. Other headers are ignored. A repeated equal length is not an error.
 func (c *contentLength) read(line []byte) error {
 	name, value, found := bytes.Cut(line, []byte(":"))
 	name = bytes.Trim(name, " \t")
@@ -330,8 +330,8 @@ func (c *contentLength) read(line []byte) error {
 	return nil
 }
 
-// isHeaderName: name is a token of HTTP. So JSON where a header should be (a body longer than was announced, or lines
-// to a server that was told to read headers) is refused at once, not taken for one more header to ignore.
+// isHeaderName reports whether name is a token of HTTP. So JSON in place of a header (a body longer than announced, or
+// lines sent to a server that reads headers) is refused at once, and not ignored as one more header.
 func isHeaderName(name []byte) bool {
 	for _, c := range name {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
@@ -341,8 +341,8 @@ func isHeaderName(name []byte) bool {
 	return len(name) > 0
 }
 
-// readBody reads a body of n bytes. Its buffer never grows by more than has come already, since a length is only
-// a claim.
+// readBody reads a body of n bytes. Its buffer grows at most by the number of bytes that have arrived, since the
+// announced length may be false.
 func (f *frameReader) readBody(n int) ([]byte, error) {
 	if n <= f.in.Size() {
 		body, err := f.in.Peek(n)
@@ -370,8 +370,8 @@ func appendFrameHeader(dst []byte, n int) []byte {
 	return append(dst, "\r\n\r\n"...)
 }
 
-// frame appends body to dst as one frame. A body holds no raw newline: this package's encoders write none. Before the
-// first byte from the client the framing is not known, and nothing should be sent; a frame of FramingUnknown has headers.
+// frame appends body to dst as one frame. A body has no raw newline: this package's encoders write none. Before the
+// client's first byte the framing is unknown, and nothing should be sent; FramingUnknown is written with headers.
 func frame(dst []byte, framing Framing, body []byte) []byte {
 	if framing == FramingLine {
 		dst = append(dst, body...)

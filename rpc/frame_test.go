@@ -17,7 +17,7 @@ import (
 
 const testMaxBytes = 1 << 20
 
-// frameLog is what a reader made of an input: bodies, errors that are not fatal, and the error that ended it.
+// frameLog is the result of reading an input: bodies, errors that are not fatal, and the error that ended it.
 type frameLog struct {
 	bodies []string
 	bad    []string
@@ -57,11 +57,11 @@ var frameCases = []struct {
 	name    string
 	in      string
 	force   Framing
-	max     int // testMaxBytes where 0
+	max     int // testMaxBytes if 0
 	framing Framing
 	bodies  []string
 	bad     string // a part of the one error that is not fatal
-	end     error  // io.EOF where nil and fatal is empty
+	end     error  // io.EOF if nil and fatal is empty
 	fatal   string // a part of the fatal error's message
 }{
 	{name: "nothing", in: "", framing: FramingUnknown},
@@ -199,7 +199,7 @@ func checkFrameEnd(t *testing.T, got, want error, fatal string) {
 	}
 }
 
-// TestFramesHoweverSplit: frames depend on the bytes alone, never on how they were read.
+// TestFramesHoweverSplit: frames depend only on the bytes, never on how they were read.
 func TestFramesHoweverSplit(t *testing.T) {
 	for _, c := range frameCases {
 		if c.max == 0 {
@@ -234,7 +234,7 @@ func TestFrameReadError(t *testing.T) {
 	}
 }
 
-// awaitFrame runs the test's side of a pipe whose other end is a frame reader, bounded by a watchdog.
+// awaitFrame receives from the test's side of a pipe whose other end is a frame reader, with a watchdog.
 func awaitFrame[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
 	select {
@@ -247,7 +247,7 @@ func awaitFrame[T any](t *testing.T, what string, c <-chan T) T {
 	}
 }
 
-// TestFramesWhileTheSenderWaits: an answer to what was sent already must not need more input.
+// TestFramesWhileTheSenderWaits: an answer to a frame that has arrived must not need more input.
 func TestFramesWhileTheSenderWaits(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	cases := map[string]struct{ in, want string }{
@@ -291,8 +291,8 @@ func TestFramesWhileTheSenderWaits(t *testing.T) {
 	}
 }
 
-// TestSetMaxWhileReading: the limits that initialize settles hold for the next frame, though the reader waits for it
-// already.
+// TestSetMaxWhileReading: the limit that initialize sets applies to the next frame, even if the reader already waits
+// for it.
 func TestSetMaxWhileReading(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	for _, framing := range []Framing{FramingLine, FramingHeader} {
@@ -331,7 +331,7 @@ func TestSetMaxWhileReading(t *testing.T) {
 	}
 }
 
-// TestAnnouncedLengthAllocatesNothing: memory follows the bytes that came, not those that were promised.
+// TestAnnouncedLengthAllocatesNothing: memory grows with the bytes that arrive, not with the announced length.
 func TestAnnouncedLengthAllocatesNothing(t *testing.T) {
 	const promised, sent = 1 << 30, 100 << 10
 	in := io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n", promised)), strings.NewReader(strings.Repeat("z", sent)))
@@ -347,7 +347,7 @@ func TestAnnouncedLengthAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestSkippedLineIsNotStored: a line over the limit costs no memory beyond it.
+// TestSkippedLineIsNotStored: a line over the limit uses no memory beyond the limit.
 func TestSkippedLineIsNotStored(t *testing.T) {
 	const skipped = 16 << 20
 	in := io.MultiReader(strings.NewReader("{"), io.LimitReader(repeated('x'), skipped), strings.NewReader("\n{}\n"))
@@ -378,7 +378,7 @@ func (r repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestBuffersAreReused: frames of everyday sizes cost no allocation, and a huge one's buffer is given back.
+// TestBuffersAreReused: frames of common sizes need no allocation, and the buffer of a huge one is released.
 func TestBuffersAreReused(t *testing.T) {
 	for _, framing := range []Framing{FramingHeader, FramingLine} {
 		var in bytes.Buffer
@@ -433,8 +433,8 @@ func TestFramingString(t *testing.T) {
 	}
 }
 
-// FuzzFrame: no input makes the reader panic, go on for ever or give more than the limit, and what it gives does not
-// depend on how the input was split.
+// FuzzFrame: for any input the reader does not panic, does not loop for ever and returns no body over the limit, and
+// its results do not depend on how the input was split.
 func FuzzFrame(f *testing.F) {
 	for i, c := range frameCases {
 		if len(c.in) < 1000 {
@@ -467,11 +467,11 @@ func checkRewritten(t *testing.T, bodies []string, framing Framing) {
 	var out []byte
 	for _, body := range bodies {
 		if strings.HasSuffix(body, "\r") {
-			return // One that came with two of them; encoders write none.
+			return // It ended with two of them; encoders write none.
 		}
 		out = frame(out, framing, []byte(body))
 	}
-	// A byte order mark that is content, in a first line, would be taken for the stream's.
+	// A byte order mark in the content of a first line would be taken for the stream's.
 	if again, _ := readFrames(bytes.NewReader(out), framing, 1<<20); !slices.Equal(again.bodies, bodies) && !bytes.HasPrefix(out, []byte(byteOrderMark)) {
 		t.Errorf("framed again: %q, want %q", again.bodies, bodies)
 	}

@@ -9,8 +9,7 @@ import (
 	"shelld/schema"
 )
 
-// group returns the live jobs of a group, those that are just being started among them,
-// by their handles.
+// group returns the live jobs of a group, including those that are starting, by handle.
 func (s *Server) group(name string) (all []*jobs.Job) {
 	for _, j := range s.mgr.All() {
 		if info := j.Published(); j.Group() == name && (info == nil || info.Live()) {
@@ -20,11 +19,10 @@ func (s *Server) group(name string) (all []*jobs.Job) {
 	return all
 }
 
-// maxGroups is how many groups are told of at most.
+// maxGroups is the maximum number of groups in an answer.
 const maxGroups = 64
 
-// liveGroups are the groups that could have been meant where one has no job. Nil if this
-// one has.
+// liveGroups returns the groups with live jobs, as suggestions for a group without any. It returns nil if found > 0.
 func (s *Server) liveGroups(found int) []string {
 	if found > 0 {
 		return nil
@@ -38,7 +36,7 @@ func (s *Server) liveGroups(found int) []string {
 	return firstSorted(set, maxGroups)
 }
 
-// firstSorted are at most so many of the words, in order.
+// firstSorted returns the first words in alphabetical order, at most so many.
 func firstSorted(set map[string]bool, most int) []string {
 	words := slices.AppendSeq([]string{}, maps.Keys(set))
 	slices.Sort(words)
@@ -53,7 +51,7 @@ func (s *Server) killGroup(r *request, group string, opts jobs.KillOptions) {
 	}
 	r.await(func() (any, error) {
 		res := schema.JobKillResult{Jobs: []schema.KillReport{}}
-		var failed error // the first; the others are awaited all the same, since they may still ask
+		var failed error // the first error; the other jobs are still waited for, since they may still ask the client
 		for _, p := range pending {
 			k, err := wait(r, p)
 			switch {
@@ -73,8 +71,8 @@ func (s *Server) killGroup(r *request, group string, opts jobs.KillOptions) {
 	})
 }
 
-// signalGroup signals the live jobs of a group, and tells of each how that went. The
-// signal itself is looked at first: it is as wrong where there is no job.
+// signalGroup signals the live jobs of a group, and reports the result for each. It checks the signal's name first: a
+// wrong one is an error even if the group has no job.
 func (s *Server) signalGroup(r *request, group, signal string, target jobs.SignalTarget) error {
 	if err := jobs.CheckSignal(signal); err != nil {
 		return err
@@ -97,7 +95,7 @@ func (s *Server) signalGroup(r *request, group, signal string, target jobs.Signa
 			case errors.Is(err, &jobs.Error{Code: jobs.CodeJobNotFound}):
 				continue // it failed to start
 			case errors.Is(err, &jobs.Error{Code: jobs.CodeCanceled}), errors.Is(err, &jobs.Error{Code: jobs.CodeShuttingDown}):
-				over = err // The request has ended, and nothing is known of the job.
+				over = err // The request has ended, and the job's result is unknown.
 				continue
 			}
 			res.Jobs = append(res.Jobs, s.signalReport(all[i], err))

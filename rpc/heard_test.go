@@ -5,23 +5,22 @@ import (
 	"strconv"
 )
 
-// A heard is what the client of a session has asked to hear of one job, by
-// job/subscribe and job/unsubscribe. The answers part what was sent as it was from
-// what is sent as it was asked for, so the checker can hold every event against it.
+// A heard is the client's subscription to one job, by job/subscribe and job/unsubscribe. The answers separate the
+// messages of the old subscription from those of the new one, so that the checker can check every event.
 type heard struct {
-	asked    []*request      // in the order in which they were sent; the first was not answered, or is yet to be applied
+	asked    []*request      // in the order of sending; the first is not answered, or not applied yet
 	events   map[string]bool // nil: not known
-	encoding string          // "": as initialize says
+	encoding string          // "": as in initialize
 }
 
-// subscribes notes a request that changes what is heard of a job.
+// subscribes records a request that changes the subscription to a job.
 func (c *checker) subscribes(r *request) {
 	if r.method != "job/subscribe" && r.method != "job/unsubscribe" {
 		return
 	}
 	handle, err := strconv.ParseInt(string(r.params.Handle), 10, 64)
 	if err != nil {
-		c.chosen = true // by name: less can be said
+		c.chosen = true // by name: less can be checked
 		return
 	}
 	h := c.heard[handle]
@@ -33,7 +32,7 @@ func (c *checker) subscribes(r *request) {
 	h.asked = append(h.asked, r)
 }
 
-// apply brings what is heard up to date with the answers, in the order of the requests.
+// apply updates the subscription with the answers, in the order of the requests.
 func (h *heard) apply() {
 	for len(h.asked) > 0 && h.asked[0].answered {
 		r := h.asked[0]
@@ -44,7 +43,7 @@ func (h *heard) apply() {
 			h.events, h.encoding = map[string]bool{}, ""
 		default:
 			if h.events != nil && len(h.events) == 0 {
-				h.events = nil // the defaults, unless it says otherwise
+				h.events = nil // the defaults, unless it names events
 			}
 			if r.params.Events != nil {
 				h.events = map[string]bool{}
@@ -59,7 +58,7 @@ func (h *heard) apply() {
 	}
 }
 
-// check holds an event against what was asked for.
+// check checks an event against the subscription.
 func (h *heard) check(e *event, wrong func(string, ...any)) {
 	if h.events != nil && !h.events[e.Method] {
 		wrong("was not asked for: %v", h.events)
@@ -69,7 +68,7 @@ func (h *heard) check(e *event, wrong func(string, ...any)) {
 	}
 }
 
-// restart notes where a stream begins anew.
+// restart records the start of a stream's output after a restart.
 func (t *track) restart(e *event, wrong func(string, ...any)) {
 	if t.heard == nil {
 		wrong("restarts, though nobody has subscribed")
@@ -81,8 +80,7 @@ func (t *track) restart(e *event, wrong func(string, ...any)) {
 	t.from[e.Stream] = t.next[e.Stream]
 }
 
-// lateness: of a job that was subscribed to nobody knows where it exited, but it is
-// always the same place.
+// lateness checks late. After a subscription the offset of the exit is unknown, but it never changes.
 func (t *track) lateness(e *event, wrong func(string, ...any)) {
 	if e.Late {
 		if at, ok := t.lateFrom[e.Stream]; !ok || e.Offset < at {
@@ -96,7 +94,7 @@ func (t *track) lateness(e *event, wrong func(string, ...any)) {
 	}
 }
 
-// speaks: a match comes after its output, where the client hears that.
+// speaks checks that a match comes after its output, if the client gets output.
 func (t *track) speaks(e *event, wrong func(string, ...any)) {
 	if from, ok := t.from[e.Stream]; t.heard.events == nil || !t.heard.events["job/output"] || !ok || e.Offset < from {
 		return

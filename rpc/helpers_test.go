@@ -11,7 +11,7 @@ import (
 	"shelld/schema"
 )
 
-// merged is params with more of them, given as pairs of a name and a value.
+// merged adds members to params, given as pairs of a name and a value.
 func merged(p obj, more []any) obj {
 	for i := 0; i < len(more); i += 2 {
 		p[more[i].(string)] = more[i+1]
@@ -19,7 +19,7 @@ func merged(p obj, more []any) obj {
 	return p
 }
 
-// flat are the members of an object as pairs.
+// flat returns the members of an object as pairs.
 func flat(o obj) (pairs []any) {
 	for name, value := range o {
 		pairs = append(pairs, name, value)
@@ -45,8 +45,7 @@ func (s *session) run(command string, more ...any) schema.JobRunResult {
 	return do[schema.JobRunResult](s, "job/run", merged(obj{"command": command, "shell": "sh"}, more))
 }
 
-// await waits until one condition of a job holds, and returns the outcome, whatever
-// its reason.
+// await waits until one condition of a job holds, and returns the outcome, whatever its reason.
 func (s *session) await(handle any, condition obj, more ...any) schema.Outcome {
 	s.t.Helper()
 	return do[schema.JobWaitResult](s, "job/wait", merged(obj{"handle": handle, "until": []obj{condition}}, more)).Outcome
@@ -62,7 +61,7 @@ func (s *session) see(handle int64, pattern string) schema.Outcome {
 	return o
 }
 
-// texts is the output of an outcome by stream.
+// texts returns the output of an outcome by stream.
 func texts(o schema.Outcome) map[string]string {
 	m := map[string]string{}
 	for name, out := range o.Output {
@@ -84,7 +83,7 @@ func (s *session) kill(handle any) schema.JobKillResult {
 	return do[schema.JobKillResult](s, "job/kill", obj{"handle": handle})
 }
 
-// killNow ends a job that would take all of the grace.
+// killNow kills a job that would use up the whole grace.
 func (s *session) killNow(handle any) {
 	s.t.Helper()
 	do[schema.JobKillResult](s, "job/kill", obj{"handle": handle, "graceMs": 0})
@@ -122,7 +121,7 @@ func (s *session) all(handle int64, method string) (found []event) {
 	return found
 }
 
-// output waits for a job's end and returns all that a stream was sent of.
+// output waits for a job's end and returns all the output of a stream that was sent.
 func (s *session) output(handle int64, stream string) string {
 	s.t.Helper()
 	s.event(handle, "job/closed")
@@ -131,8 +130,7 @@ func (s *session) output(handle int64, stream string) string {
 	return string(s.check.jobs[handle].data[stream])
 }
 
-// exit waits for a job's exited and says how it ended, as "exited 0" or
-// "killed SIGTERM".
+// exit waits for a job's exited and returns how it ended, as "exited 0" or "killed SIGTERM".
 func (s *session) exit(handle int64) string {
 	s.t.Helper()
 	return exitText(s.event(handle, "job/exited").Exit)
@@ -172,7 +170,7 @@ func str(p *string) string {
 	return *p
 }
 
-// deref is *p. It ends the test if there is none, and not the whole run of the package.
+// deref returns *p. If p is nil, it ends the test, but not the run of the whole package.
 func deref[T any](t testing.TB, p *T) T {
 	t.Helper()
 	if p == nil {
@@ -188,8 +186,7 @@ func num(p *int64) int64 {
 	return *p
 }
 
-// A fifo is a place where a job tells the test something, or waits for it, that does
-// not pass through the server.
+// A fifo is a channel by which a job reports to the test, or waits for it, without the server.
 type fifo struct {
 	t    *testing.T
 	path string
@@ -205,7 +202,7 @@ func newFifo(t *testing.T) fifo {
 	return f
 }
 
-// read waits for what a job writes into it, once.
+// read waits for one message of a job.
 func (f fifo) read() string {
 	f.t.Helper()
 	return f.bounded(func() (string, error) {
@@ -214,7 +211,7 @@ func (f fifo) read() string {
 	})
 }
 
-// release lets a job go on that reads from it.
+// release lets a job that reads from the fifo go on.
 func (f fifo) release() {
 	f.t.Helper()
 	f.bounded(func() (string, error) { return "", os.WriteFile(f.path, []byte("go\n"), 0) })

@@ -9,7 +9,7 @@ import (
 	"shelld/schema"
 )
 
-// Those who live on behind a leader and hold what it held.
+// holders are commands whose children outlive the leader, and hold its descriptors, terminal or session.
 var holders = map[string]string{
 	"of everything":   "sleep 300 & echo pid $!; exit 4",
 	"of nothing":      "sleep 300 </dev/null >/dev/null 2>&1 & echo pid $!; exit 4",
@@ -19,8 +19,8 @@ var holders = map[string]string{
 	"of a dead child": "(sleep 300 & echo pid $!); exit 4",
 }
 
-// TestHolders: the leader's end is told with who lives on, before that ends; a run of the
-// same is answered; and a kill ends them, with the leader's end as it was.
+// TestHolders: the leader's exit is reported with the surviving processes, before they end. A run of the same command
+// is answered. A kill ends them, and the leader's exit stays the same.
 func TestHolders(t *testing.T) {
 	needs(t, "python3")
 	needs(t, "setsid")
@@ -39,7 +39,7 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// behind awaits a leader's end, sees who is alive, and ends it.
+// behind waits for a leader's exit, checks the surviving process, and kills it.
 func behind(t *testing.T, s *session, h int64) {
 	t.Helper()
 	equal(t, "exit", s.exit(h), "exited 4")

@@ -10,7 +10,7 @@ import (
 	"shelld/rpc"
 )
 
-// BenchmarkInitialize is from the request to its answer, on a server that is there.
+// BenchmarkInitialize measures the time from the request to its answer, on a running server.
 func BenchmarkInitialize(b *testing.B) {
 	if len(jobs.Platform().Modes) == 0 {
 		b.Skip("there are no jobs on this system")
@@ -27,7 +27,7 @@ func BenchmarkInitialize(b *testing.B) {
 		go func() {
 			defer close(over)
 			_, _ = rpc.Serve(context.Background(), inR, outW, m, rpc.Options{})
-			_ = m.Close() // Other tests look at what it says.
+			_ = m.Close() // Other tests check its result.
 		}()
 		answers := bufio.NewReader(outR)
 		b.StartTimer()

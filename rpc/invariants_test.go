@@ -10,33 +10,32 @@ import (
 	"shelld/schema"
 )
 
-// A checker holds every message of a session against what is always true: its
-// schema, both ways; each request answered once; and for each job: seq without gaps
-// from 1, started first and before the answer, offsets that add up, nothing after
-// closed, exited and matches after the output that they speak of.
+// A checker checks every message of a session for properties that always hold: its schema, in both directions; each
+// request is answered once; and for each job: seq without gaps from 1, started first and before the answer, offsets
+// that add up, no event after closed, exited and matches after the output to which they refer.
 //
 // It has no goroutine and no lock.
 type checker struct {
 	open   map[string][]*request // by id, as spelled; not yet answered
 	made   map[string]*request   // by id: the one sent last
-	asked  map[string][]string   // by id: the methods of all that were sent
+	asked  map[string][]string   // by id: the methods of all requests that were sent
 	jobs   map[int64]*track
 	ending map[int64]map[string]int64 // nextOffset per stream of closed jobs, as listed
 	heard  map[int64]*heard           // of jobs that were subscribed to
-	chosen bool                       // the client chose among the events: less can be said
-	base64 bool                       // it asked for base64
-	strips bool                       // it asked for output without queries: bytes may be more than come
+	chosen bool                       // the client chose its events: less can be checked
+	base64 bool                       // the client asked for base64
+	strips bool                       // the client asked for output without queries: bytes may be more than arrive
 	acked  acked
-	asks   map[string]*asking // by id, as spelled: what the server has asked
+	asks   map[string]*asking // by id, as spelled: the server's requests
 }
 
-// An asking is a request of the server's.
+// An asking is a request of the server.
 type asking struct {
 	method string
-	over   bool // answered or taken back
+	over   bool // answered or withdrawn
 }
 
-// A request is what the client asked.
+// A request is a request of the client.
 type request struct {
 	method string
 	params struct {
@@ -50,34 +49,34 @@ type request struct {
 		Encoding string
 		Queries  string
 	}
-	heard    *heard // not nil: it changes what is heard
+	heard    *heard // not nil: the request changes the subscription
 	answered bool
 	failed   bool
-	ranTo    map[string]schema.StreamPosition // job/run: where its answer ended
+	ranTo    map[string]schema.StreamPosition // job/run: the end of the output in its answer
 }
 
-// A track is what is known of a job from its events.
+// A track is the state of a job as known from its events.
 type track struct {
 	handle int64
 	seq    int64
 	made   *request // nil: started was not sent
 	// surfaced is a job/run that asked for no events, until its output begins.
 	surfaced *request
-	anywhere bool // nobody has said where its output begins
+	anywhere bool // it is unknown where its output begins
 	next     map[string]int64
 	data     map[string][]byte
 	gaps     []schema.Gap
 	exited   *event
 	closed   bool
 
-	// Where the job was subscribed to:
+	// If there was a subscription to the job:
 	heard    *heard
-	from     map[string]int64 // where a stream began anew
+	from     map[string]int64 // the start of a stream's output after a restart
 	lateFrom map[string]int64
 	earlyTo  map[string]int64
 }
 
-// An event is a notification of the server's: the members of all of them.
+// An event is a notification of the server, with the members of all kinds.
 type event struct {
 	Method     string
 	Handle     int64
@@ -107,7 +106,7 @@ type event struct {
 	Exit       *schema.Exit
 	Background []schema.Process
 	Hint       *schema.Hint
-	short      bool // it may have less than Bytes
+	short      bool // it may have fewer bytes than Bytes
 	stateChange
 }
 
@@ -120,12 +119,12 @@ func newChecker() *checker {
 
 func parseEvent(method string, params json.RawMessage) *event {
 	e := &event{}
-	_ = json.Unmarshal(params, e) // The schema has its word too.
+	_ = json.Unmarshal(params, e) // The schema check reports errors.
 	e.Method = method
 	return e
 }
 
-// data is the raw output that an output event carries.
+// data returns the raw output in an output event.
 func (e *event) data() []byte {
 	switch {
 	case e.Text != nil:
@@ -136,7 +135,7 @@ func (e *event) data() []byte {
 	return nil
 }
 
-// sent takes a message of the client's. One that is valid must fit its schema.
+// sent records a message of the client. A valid one must fit its schema.
 func (c *checker) sent(raw []byte, valid bool) error {
 	var m struct {
 		ID     json.RawMessage
@@ -145,7 +144,7 @@ func (c *checker) sent(raw []byte, valid bool) error {
 	}
 	if err := json.Unmarshal(raw, &m); err == nil && m.ID != nil && string(m.ID) != "null" && m.Method != "" {
 		r := &request{method: m.Method}
-		_ = json.Unmarshal(m.Params, &r.params) // What is wrong stays empty.
+		_ = json.Unmarshal(m.Params, &r.params) // Invalid members stay empty.
 		c.subscribes(r)
 		c.chosen = c.chosen || r.params.Events != nil && r.heard == nil || r.params.Options.Events != nil
 		c.base64 = c.base64 || r.params.Options.Encoding == "base64"
@@ -175,7 +174,7 @@ func (c *checker) methodOf(id string) string {
 	return ""
 }
 
-// A received is a message of the server's.
+// A received is a message of the server.
 type received struct {
 	ID     json.RawMessage
 	Method string
@@ -185,7 +184,7 @@ type received struct {
 	event  *event // params, of a notification
 }
 
-// received takes a message of the server's and returns what is wrong with it.
+// received records a message of the server and returns its errors.
 func (c *checker) received(raw []byte) (m received, bad []string) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, []string{err.Error()}
@@ -212,11 +211,11 @@ func (c *checker) received(raw []byte) (m received, bad []string) {
 	return m, append(bad, c.answer(string(m.ID), m.Result, m.Error != nil)...)
 }
 
-// asking holds a request of the server's, or the end of one, against those before it.
+// asking checks a request of the server, or its withdrawal, against the earlier ones.
 func (c *checker) asking(m received) []string {
 	if m.Method == "$/cancelRequest" {
 		var p schema.CancelRequestParams
-		_ = json.Unmarshal(m.Params, &p) // The schema has seen it.
+		_ = json.Unmarshal(m.Params, &p) // The schema was checked.
 		a := c.asks[string(p.ID)]
 		if a == nil {
 			return []string{"it takes back " + string(p.ID) + ", which it has not asked"}
@@ -234,8 +233,7 @@ func (c *checker) asking(m received) []string {
 	return nil
 }
 
-// shortened is a message whose output is long with less of it: the schema has
-// nothing to say of the rest, and takes its time.
+// shortened returns a message with long output cut: the schema checks no more of it, and takes its time.
 func shortened(raw []byte, e *event) []byte {
 	if e.Text == nil || len(*e.Text) < 4096 {
 		return raw
@@ -276,7 +274,7 @@ func (c *checker) answer(id string, result json.RawMessage, failed bool) []strin
 	return nil
 }
 
-// startAnswer: started came before, where it was asked for.
+// startAnswer checks that started came before, if it was wanted.
 func (c *checker) startAnswer(r *request, result json.RawMessage) (bad []string) {
 	var a struct{ Job schema.JobState }
 	if err := json.Unmarshal(result, &a); err != nil {
@@ -291,7 +289,7 @@ func (c *checker) startAnswer(r *request, result json.RawMessage) (bad []string)
 
 func (c *checker) listAnswer(result json.RawMessage) {
 	var a schema.JobListResult
-	_ = json.Unmarshal(result, &a) // The schema has seen it.
+	_ = json.Unmarshal(result, &a) // The schema was checked.
 	for _, j := range a.Jobs {
 		if j.Status == schema.StatusClosed {
 			c.ending[j.Handle] = map[string]int64{}
@@ -302,7 +300,7 @@ func (c *checker) listAnswer(result json.RawMessage) {
 	}
 }
 
-// readAnswer: as many bytes as the offsets say.
+// readAnswer checks that there are as many bytes as the offsets say.
 func readAnswer(r *request, result json.RawMessage) []string {
 	var a struct {
 		Text               *string
@@ -322,10 +320,10 @@ func readAnswer(r *request, result json.RawMessage) []string {
 	return nil
 }
 
-// event takes one notification.
+// event checks one notification.
 func (c *checker) event(e *event) (bad []string) {
 	if e.Handle == 0 {
-		return nil // not a job's
+		return nil // not about a job
 	}
 	wrong := func(format string, args ...any) {
 		bad = append(bad, fmt.Sprintf("job %d: %s: ", e.Handle, e.Method)+fmt.Sprintf(format, args...))
@@ -405,8 +403,8 @@ func (t *track) onStarted(c *checker, e *event, wrong func(string, ...any)) {
 	t.surfaced = r
 }
 
-// surface begins the output of a job that ran unheard: not before its answer, and
-// where that has ended. Where the answer is an error, nobody has said.
+// surface starts the output of a job that ran without a subscription: not before its answer, and at the answer's end.
+// If the answer is an error, the start is unknown.
 func (t *track) surface(wrong func(string, ...any)) {
 	if !t.surfaced.answered {
 		wrong("comes before the answer, though no events were asked for")
@@ -459,7 +457,7 @@ func (t *track) onOutput(e *event, base64 bool, wrong func(string, ...any)) {
 	t.data[e.Stream] = append(t.data[e.Stream], data...)
 }
 
-// ended returns what is wrong with the session as a whole, once it is over.
+// ended returns the errors of the session as a whole, once it is over.
 func (c *checker) ended() (bad []string) {
 	for id, open := range c.open {
 		for _, r := range open {
@@ -468,7 +466,7 @@ func (c *checker) ended() (bad []string) {
 	}
 	for _, t := range c.jobs {
 		if t.heard != nil || c.acked.window > 0 {
-			continue // its tests know what is to come
+			continue // its tests know which output must arrive
 		}
 		if !c.chosen && (t.exited == nil || !t.closed) {
 			bad = append(bad, fmt.Sprintf("job %d: exited %v, closed %v at the end", t.handle, t.exited != nil, t.closed))

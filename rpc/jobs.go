@@ -52,17 +52,17 @@ func (s *Server) jobStart(r *request) error {
 	return nil
 }
 
-// quotes keeps a job that the request has made until it is answered.
+// quotes holds a job that the request has started until the request is answered.
 func (r *request) quotes(j *jobs.Job) {
 	handle := int64(j.ID())
 	r.release, r.made = j.Hold(), &handle
 }
 
-// unsentJobs is how many jobs, beyond those that may be live, may have output or
-// events that the client has not read yet: each keeps its output in memory.
+// unsentJobs is the number of jobs, beyond maxJobs, that may have output or events that the client has not read yet.
+// Each of them keeps its output in memory.
 const unsentJobs = 128
 
-// roomForEvents refuses another job to a client that does not read of those it has.
+// roomForEvents refuses to start another job if the client does not read the output of those that it has.
 func (s *Server) roomForEvents() error {
 	limit := s.mgr.Limits().MaxJobs + unsentJobs
 	if s.out.backlog() <= limit {
@@ -72,7 +72,7 @@ func (s *Server) roomForEvents() error {
 		schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "unsentJobs", Max: int64(limit), Retryable: optional(true)}}
 }
 
-// startSpec is a start's params as the engine takes them.
+// startSpec converts the params of a start to the engine's spec.
 func (s *Server) startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.Spec, error) {
 	spec := jobs.Spec{
 		Command: p.Command, Argv: p.Argv, Shell: or(p.Shell, ""), Cwd: or(p.Cwd, ""), Env: p.Env,
@@ -105,8 +105,8 @@ func (s *Server) startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.
 	return spec, nil
 }
 
-// checkMode refuses what only the other mode has: taken in silence, it would be
-// missed later.
+// checkMode refuses members that only the other mode has: if they were ignored silently, the client would miss their
+// effect later.
 func checkMode(p *schema.JobStartParams, mode jobs.Mode) error {
 	refuse := func(member, why string) error {
 		return invalidParams(schema.FieldError{Pointer: "/" + member, Message: member + " " + why})
@@ -135,7 +135,7 @@ func (s *Server) jobRun(r *request) error {
 		Name: p.Name, Group: p.Group, Description: p.Description, Stdin: p.Stdin, Stderr: p.Stderr, Watch: p.Watch,
 		StdoutFile: p.StdoutFile, StderrFile: p.StderrFile, Record: p.Record, KillAfterMs: p.KillAfterMs, Limits: p.Limits,
 	}, jobs.ModePipe)
-	p.Stdin = nil // as setStdio does, of a copy
+	p.Stdin = nil // setStdio has cleared it only in a copy.
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *Server) jobRun(r *request) error {
 			return nil, errClientGone
 		}
 		if p.Events == nil && (err == nil && res.Info.Live() || err != nil && opts.Background) {
-			// It goes on, or what it has left does, and is heard from the answer on.
+			// The job goes on, or its background processes do: its events are sent from the answer on.
 			if at, ok := leftOff(j, res); ok {
 				r.whenAnswered(func() { l.openFromLocked(j, at.Info, events, at.Output) })
 			}
@@ -270,7 +270,7 @@ func (s *Server) jobList(r *request) error {
 	case size+int64(len(r.id)) <= smallAnswer:
 		r.reply(jobList(infos))
 	case r.takePlaceNow():
-		res := jobList(infos) // of this request's turn
+		res := jobList(infos) // the snapshot at this request's turn
 		r.await(func() (any, error) { return res, nil })
 	default:
 		r.await(func() (any, error) {
@@ -284,7 +284,7 @@ func (s *Server) jobList(r *request) error {
 	return nil
 }
 
-// listed are what is known of those jobs that a list is to have, and about how many bytes of JSON that takes at most.
+// listed returns the jobs for a list, and roughly the maximum number of bytes of JSON that they take.
 func listed(all []*jobs.Job, p *schema.JobListParams) (infos []*jobs.Info, size int64) {
 	for _, j := range all {
 		info := j.Published()
@@ -335,8 +335,7 @@ func (s *Server) jobKill(r *request) error {
 	return nil
 }
 
-// target checks a request's params, stores them in into, and finds the job that
-// handle, which is a member of into, stands for.
+// target checks a request's params, stores them in into, and returns the job to which handle, a member of into, refers.
 func (s *Server) target(r *request, into any, handle *json.RawMessage) (*jobs.Job, error) {
 	if err := r.decode(into); err != nil {
 		return nil, err
@@ -344,7 +343,7 @@ func (s *Server) target(r *request, into any, handle *json.RawMessage) (*jobs.Jo
 	return s.job(*handle)
 }
 
-// job finds the job that a handle or a name stands for.
+// job returns the job with a handle or a name.
 func (s *Server) job(ref json.RawMessage) (*jobs.Job, error) {
 	r, err := jobRef(ref)
 	if err != nil {
@@ -371,8 +370,8 @@ func jobRef(ref json.RawMessage) (r jobs.Ref, err error) {
 	return r, err
 }
 
-// clampBytes is a budget for the output of one stream: at most what an answer with
-// two of them can hold in the worst case, in which each byte takes six.
+// clampBytes returns the limit for the output of one stream: at most as much as an answer with two of them can hold in
+// the worst case, in which each byte takes six.
 func (s *Server) clampBytes(p *int64, byDefault int) int {
 	return int(min(or(p, int64(byDefault)), int64(s.settings.maxMessage/16)))
 }
@@ -384,10 +383,10 @@ func milliseconds(p *int64, byDefault time.Duration) time.Duration {
 	return time.Duration(min(*p, maxMillis)) * time.Millisecond
 }
 
-// maxMillis keeps a number of milliseconds within a time.Duration: 73 years.
+// maxMillis keeps a number of milliseconds within a time.Duration: some 70 years.
 const maxMillis = int64(1) << 41
 
-// timeout is negative for none.
+// timeout returns the timeout of a wait. It is negative if there is none.
 func timeout(n schema.Nullable[int64]) time.Duration {
 	switch {
 	case n.Null:

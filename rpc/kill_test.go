@@ -32,13 +32,13 @@ func TestKillLadder(t *testing.T) {
 	r := do[schema.JobKillResult](s, "job/kill", obj{"handle": h, "graceMs": 50})
 	equal(t, "last signal", r.Signals[len(r.Signals)-1].Signal, "SIGKILL")
 	equal(t, "exit", s.exit(h), "killed SIGKILL")
-	// A job that handles TERM and exits with 0 was killed all the same.
+	// A job that handles TERM and exits with 0 counts as killed anyway.
 	h = s.pipe(`trap "echo bye; exit 0" TERM; echo ready; sleep 60 & wait`)
 	s.see(h, "ready")
 	s.kill(h)
 	equal(t, "exit", s.exit(h), "killed 0")
 	equal(t, "output", s.output(h, "stdout"), "ready\nbye\n")
-	// Without force, what lives after the grace is told.
+	// Without force, the processes that survive the grace are reported.
 	h = s.pipe(`trap "" TERM; echo ready; while :; do sleep 60; done`)
 	s.see(h, "ready")
 	r = do[schema.JobKillResult](s, "job/kill", obj{"handle": h, "graceMs": 100, "force": false})
@@ -48,7 +48,7 @@ func TestKillLadder(t *testing.T) {
 	do[schema.JobKillResult](s, "job/kill", obj{"handle": h, "graceMs": 0})
 }
 
-// TestKillAfterExit: a kill of what the leader left behind lets its reason alone.
+// TestKillAfterExit: a kill of the leader's background processes does not change the leader's exit.
 func TestKillAfterExit(t *testing.T) {
 	s := start(t)
 	h := s.pipe("sleep 60 & exit 3")
@@ -80,8 +80,8 @@ func TestKillGroup(t *testing.T) {
 	equal(t, "of a group without jobs", len(r.Jobs), 0)
 }
 
-// TestKillByManyAtOnce: each is answered, the job ends once, and a tree of which
-// everybody heeds TERM needs nothing else, however young it is.
+// TestKillByManyAtOnce: each kill is answered, the job ends once, and a tree in which every process obeys TERM needs no
+// other signal, however young it is.
 func TestKillByManyAtOnce(t *testing.T) {
 	s := start(t)
 	h := s.pipe("sleep 60 & sleep 60")
@@ -101,7 +101,7 @@ func TestKillByManyAtOnce(t *testing.T) {
 	equal(t, "exit", s.exit(h), "killed SIGTERM")
 }
 
-// floodWatches starts a job that has written more than its watches look at in seconds.
+// floodWatches starts a job that writes more than its watches can search in seconds.
 func (s *session) floodWatches() int64 {
 	var watches []obj
 	for range 8 {
@@ -112,7 +112,7 @@ func (s *session) floodWatches() int64 {
 	return h
 }
 
-// TestKillWithWatchesThatLagBehind: a kill waits for matches, and not for ever.
+// TestKillWithWatchesThatLagBehind: a kill waits for matches, but not for ever.
 func TestKillWithWatchesThatLagBehind(t *testing.T) {
 	s := start(t)
 	h := s.floodWatches()
@@ -130,7 +130,7 @@ func TestKillWithWatchesThatLagBehind(t *testing.T) {
 	equal(t, "watches that are left", len(s.get(h).Watches), 0)
 }
 
-// TestShutdownWithWatchesThatLagBehind: the end is told all the same.
+// TestShutdownWithWatchesThatLagBehind: the end is reported anyway.
 func TestShutdownWithWatchesThatLagBehind(t *testing.T) {
 	s := start(t)
 	h := s.floodWatches()

@@ -14,11 +14,11 @@ import (
 	"shelld/schema"
 )
 
-// unlisted is what is wrong with an error that the schema does not list: for any of the
-// methods that were asked for under its id, or for what could not be read.
+// unlisted returns a complaint if an error is not listed in the schema: for one of the methods that were called with
+// its id, or for an unreadable message.
 func unlisted(methods []string, f *failure) []string {
 	var data struct{ Kind string }
-	_ = json.Unmarshal(f.Data, &data) // The schema has its word too.
+	_ = json.Unmarshal(f.Data, &data) // The schema check reports errors.
 	if len(methods) == 0 {
 		methods = []string{""}
 	}
@@ -28,32 +28,30 @@ func unlisted(methods []string, f *failure) []string {
 	return []string{fmt.Sprintf("%q is answered with the error %s, which x-shelld.errors of its schema does not list", methods, data.Kind)}
 }
 
-// A provocation is what a client sends to get an error, by the method that gets it.
+// A provocation is a sequence of messages that causes an error, by the method that gets it.
 type provocation struct {
 	method string
 	kind   schema.Kind
-	// What is sent after initialize: METHOD PARAMS a line, in a session of its own,
-	// each when the one before was answered. ROOT stands for its directory. The last
-	// line gets the error, or the one that begins with "? ", which is not awaited
-	// before the next; "cancel" withdraws that.
+	// The messages after initialize: METHOD PARAMS per line, in a session of its own, each sent when the one before is
+	// answered. ROOT stands for the session's directory. The last line gets the error, or the one that begins with "?
+	// ". The test sends the next message without waiting for that one; "cancel" withdraws it.
 	messages string
-	data     string // besides kind; "*" stands for whatever is there
+	data     string // without kind; "*" stands for any value
 }
 
-// startReading is a job on a terminal that reads lines, and echoes none.
+// startReading starts a job on a terminal that reads lines without echo.
 const startReading = `job/start {"command":"stty -echo; echo ready; exec cat","shell":"sh","name":"cat","wait":{"until":[{"pattern":"ready"}]}}` + "\n"
 
-// startSleeping is one on pipes that reads nothing.
+// startSleeping starts a job on pipes that reads nothing.
 const startSleeping = `job/start {"argv":["sleep","60"],"mode":"pipe","name":"sleep"}` + "\n"
 
-// startEnding is one that is gone.
+// startEnding starts a job that ends at once.
 const startEnding = `job/start {"argv":["true"],"name":"gone","wait":{"until":[{"closed":true}]}}` + "\n"
 
-// startDeaf is one with a pipe to it that it never reads.
+// startDeaf starts a job that never reads its input pipe.
 const startDeaf = `job/start {"argv":["sleep","60"],"mode":"pipe","stdin":"open","name":"deaf"}` + "\n"
 
-// provocations has each error that a method lists for itself. Those that any request
-// may get are in TestErrorsOfAnyRequest.
+// provocations has each error that a method lists. Those that any request may get are in TestErrorsOfAnyRequest.
 var provocations = []provocation{
 	{"initialize", schema.KindUnsupportedVersion, `initialize {"protocolVersion":"0"}`, `{"supported":["1"]}`},
 	{"initialize", schema.KindBadWorkingDirectory, `initialize {"rootDirectory":"ROOT/nowhere"}`, `{"path":"ROOT/nowhere"}`},
@@ -139,9 +137,8 @@ var provocations = []provocation{
 	{"job/remove", schema.KindJobRunning, startSleeping + `job/remove {"handle":1}`, `{"handle":1}`},
 }
 
-// provokedElsewhere are those that take more than messages one after the other, or
-// another server than one in this process: the test that provokes them, which has to
-// be there, and why.
+// provokedElsewhere lists the errors that need more than a sequence of messages, or another server than one in this
+// process. Each entry has the test that provokes the error, which must exist, and the reason.
 var provokedElsewhere = map[string]string{
 	"job/subscribe jobExited":               ". TestSubscribeToClosed: job/closed must have been sent",
 	"job/write policyDenied":                ". TestSecretInputClientOnly: a program must have switched echo off",
@@ -188,7 +185,7 @@ var provokedElsewhere = map[string]string{
 	"job/search resourceUnavailable":        "../cmd/shelld TestReadShortOfDescriptors: as above",
 }
 
-// provokedNowhere are those that no test can provoke on every machine, and why.
+// provokedNowhere lists the errors that no test can provoke on every machine, with the reasons.
 var provokedNowhere = map[string]string{
 	"job/run unsupported":    "every limit can be had where jobs can be started; ../jobs TestLimitsThatCannotBe asks as if not",
 	"job/start unsupported":  "as of job/run",
@@ -200,11 +197,11 @@ var provokedNowhere = map[string]string{
 	"job/signal unsupported": "it takes a process of another user, and a server that is not root, which may signal any",
 }
 
-// notBuilt are the kinds that the protocol has and this server never sends, and why.
+// notBuilt lists the kinds of the protocol that this server never sends, with the reasons.
 var notBuilt = map[schema.Kind]string{}
 
-// TestEveryKindIsProvoked: each error that a method lists comes of it, with the facts
-// of its kind, and the list is complete: the checker of every session sees to that.
+// TestEveryKindIsProvoked: each error that a method lists is caused, with the data of its kind. The list is complete:
+// the checker of every session ensures that.
 func TestEveryKindIsProvoked(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range provocations {
@@ -218,7 +215,7 @@ func TestEveryKindIsProvoked(t *testing.T) {
 	for _, m := range schema.Methods() {
 		for _, kind := range m.Errors {
 			if m.From == "server" {
-				continue // the client may answer so
+				continue // the client may answer with it
 			}
 			if _, elsewhere := provokedElsewhere[m.Name+" "+kind]; elsewhere || anyRequest[schema.Kind(kind)] && !seen[m.Name+" "+kind] {
 				continue
@@ -273,8 +270,7 @@ func plainJSON(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// differs says where a value is not what it should be, members that nobody has named
-// included.
+// differs returns the place and the difference between two values. It includes unexpected members.
 func differs(at string, got, want any) string {
 	g, isObject := got.(obj)
 	w, wantsObject := want.(obj)
@@ -300,13 +296,13 @@ func differs(at string, got, want any) string {
 	return ""
 }
 
-// anyRequest are the kinds that a request may get whatever it asks for.
+// anyRequest are the kinds that any request may get.
 var anyRequest = map[schema.Kind]bool{
 	schema.KindInvalidRequest: true, schema.KindInvalidParams: true, schema.KindInternalError: true,
 	schema.KindLimitExceeded: true, schema.KindShuttingDown: true, schema.KindNotInitialized: true,
 }
 
-// eachMethod sends a request of every method, and every one is refused with a kind.
+// eachMethod sends a request of every method, and checks that each is refused with a kind.
 func (s *session) eachMethod(kind schema.Kind, params any, but ...string) {
 	s.t.Helper()
 	for _, m := range schema.Methods() {
@@ -316,11 +312,11 @@ func (s *session) eachMethod(kind schema.Kind, params any, but ...string) {
 	}
 }
 
-// TestErrorsOfAnyRequest: each kind that does not depend on the method comes of each.
+// TestErrorsOfAnyRequest: every method returns each kind that does not depend on the method.
 func TestErrorsOfAnyRequest(t *testing.T) {
 	s := open(t)
 	s.eachMethod(schema.KindNotInitialized, nil, "initialize")
-	// initialize takes members that it does not know, and is none of the second.
+	// initialize accepts unknown members, and is not tested in the second round.
 	refused[none](s.begin("initialize", obj{"rootDirectory": "relative"}), schema.KindInvalidParams)
 	s.initialize("options", obj{"limits": obj{"shutdownGraceMs": 60_000}})
 	refused[none](s.begin("initialize", nil), schema.KindInvalidRequest)
@@ -345,18 +341,18 @@ func TestErrorsOfAnyRequest(t *testing.T) {
 	}
 }
 
-// TestAnswerTooLong: what was asked for is done, and its answer does not fit.
+// TestAnswerTooLong: the request takes effect, but its answer does not fit.
 func TestAnswerTooLong(t *testing.T) {
 	s := start(t, "options", obj{"events": []string{}, "limits": obj{"maxMessageBytes": 1 << 20}})
 	h := s.pipe(`printf '%060000dy' 0; cat`, "stdin", "open")
-	groups := strings.Repeat("(", 20) + "0+" + strings.Repeat(")", 20) + "y" // each of them 60,000 bytes
+	groups := strings.Repeat("(", 20) + "0+" + strings.Repeat(")", 20) + "y" // each of them matches 60,000 bytes
 	d := refused[schema.LimitExceededData](s.begin("job/wait", obj{"handle": h, "until": until(obj{"pattern": groups})}), schema.KindLimitExceeded)
 	equal(t, "limit", d.Limit, "maxMessageBytes")
 	equal(t, "max", d.Max, 1<<20)
 }
 
-// TestNoKindIsForgotten: each kind of the protocol is provoked somewhere, or is not
-// built, which no part of the server may know better.
+// TestNoKindIsForgotten: each kind of the protocol is either provoked by a test, or is not built and not mentioned by
+// any part of the server.
 func TestNoKindIsForgotten(t *testing.T) {
 	provoked := map[schema.Kind]bool{schema.KindParseError: true, schema.KindMethodNotFound: true} // TestMalformed, TestUnknown
 	maps.Copy(provoked, anyRequest)
@@ -395,8 +391,7 @@ func TestNoKindIsForgotten(t *testing.T) {
 	}
 }
 
-// mentions says whether a file of a directory, tests only where they are asked for,
-// has a text.
+// mentions reports whether a file of a directory matches a pattern. Test files count only if suffix asks for them.
 func mentions(t *testing.T, dir, suffix, pattern string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*"+suffix))

@@ -10,18 +10,17 @@ import (
 	"shelld/schema"
 )
 
-// What waits for a client to read is bounded, also where patterns match and commands end
-// without end: of each watch one match always waits, and of a shell the end of one command;
-// more only up to so many of one watch or shell, and so many bytes of all. What is beyond is
-// counted, and told with the last one.
+// The limits of the events that are queued for a client that does not read. They hold even if matches and ends of
+// commands never stop: one match of each watch, and the end of one command of a shell, are always queued. More are
+// queued only up to so many for one watch or shell, and so many bytes in all. The rest are counted, and the count is
+// sent with the last one.
 const (
 	watchMatches = 64
 	shellEnds    = 1000
 	thinnedBytes = 4 << 20
 )
 
-// A lane is what one connection is sent of one job: its events in order, and its
-// output by cursor. It is the job's Sink.
+// A lane sends the events of one job, in order, and its output, by cursor, to one connection. It is the job's Sink.
 type lane struct {
 	// Immutable:
 	out       *outbox
@@ -30,27 +29,27 @@ type lane struct {
 	// Guarded by out.mu:
 	queued  bool // in out.ready
 	full    bool // there is output, and no room for it
-	open    bool // started was told, or would have been
-	parked  bool // not open, but may be: events are kept
+	open    bool // started was sent, or would have been if the client had wanted it
+	parked  bool // not open, but may be opened: events are queued
 	queue   []laneEvent
-	turn    bool               // it is that of the first in queue
+	turn    bool               // the first event in queue has its turn
 	matches map[int]int        // in queue, by watch; ofShell: ends of commands
 	bytes   int                // of those in queue
-	held    map[int]*laneEvent // the last one that was not queued, likewise
+	held    map[int]*laneEvent // the last one that was not queued, by the same keys
 
-	// The same, of the subscription (subscribe.go):
-	want       hearing    // what was asked for last
-	changed    bool       // it is not what run goes by
+	// The same, for the subscription (subscribe.go):
+	want       hearing    // the subscription as last requested
+	changed    bool       // want differs from the hearing that run uses
 	unanswered int        // requests that changed it and were not answered: nothing is sent
-	place      []cursor   // not nil: from where output is to be sent, for run to take
-	placed     bool       // output has a place from where it goes on
-	begin      *jobs.Info // not nil: what started would tell, for run to take
+	place      []cursor   // not nil: the start of the output, for run to take
+	placed     bool       // output has a position from which it continues
+	begin      *jobs.Info // not nil: the content of started, for run to take
 	exited     *laneEvent // not nil: it has happened
-	closed     *laneEvent // the same
-	ask        *ask       // what the client is asked for the job; nil: nothing, or no more
+	closed     *laneEvent // not nil: it has happened
+	ask        *ask       // the question to the client for the job; nil: none is pending
 	exitedSent bool
 	closedSent bool
-	sent       func() // not nil: lets go of the job's files, which are held for output to be sent
+	sent       func() // not nil: releases the job's files, which are held while output is to be sent
 	flows      []flow // of the cursors
 
 	// Owned by the outbox's run once the lane is open:
@@ -59,23 +58,22 @@ type lane struct {
 	handle  int64
 	cursors []cursor
 	seq     int64
-	exitAt  map[jobs.Stream]int64 // nil until exited was passed
-	whole   upTo                  // of what was sent without queries
-	shown   int64                 // how far the terminal's output was sent at most
+	exitAt  map[jobs.Stream]int64 // nil until exited has been handled
+	whole   upTo                  // of the output that was sent without queries
+	shown   int64                 // the maximum offset up to which the terminal's output was sent
 }
 
-// A laneEvent waits for its turn.
+// A laneEvent is an event in the queue.
 type laneEvent struct {
 	jobs.Event
-	suppressed int64 // those of its kind before it that are not sent
-	ask        *ask  // not nil: the event is that the client is asked
+	suppressed int64 // number of earlier events of its kind that are not sent
+	ask        *ask  // not nil: the event is this question to the client
 }
 
-// ofShell stands for the ends of commands where matches have the number of their watch, which
-// is not 0.
+// ofShell is the key for the ends of commands. Matches have the ID of their watch, which is never 0.
 const ofShell = 0
 
-// thinned says whether there may be too many of such an event, and which count together.
+// thinned reports whether the number of such events is limited, and the key under which they are counted.
 func (e *laneEvent) thinned() (id int, ok bool) {
 	switch {
 	case e.Matched != nil:
@@ -86,7 +84,7 @@ func (e *laneEvent) thinned() (id int, ok bool) {
 	return 0, false
 }
 
-// size is what an event that may be thinned takes in memory, near enough.
+// size returns roughly the memory, in bytes, of an event whose number is limited.
 func (e *laneEvent) size() int {
 	if e.Command != nil {
 		return len(e.Command.Text) + len(e.Command.Cwd)
@@ -101,11 +99,11 @@ func (e *laneEvent) size() int {
 	return n
 }
 
-// A cursor is how far a stream's output has been sent.
+// A cursor is the position up to which a stream's output was sent.
 type cursor struct {
 	stream  jobs.Stream
 	off     int64
-	restart bool  // the next output says that it does not follow from what was sent
+	restart bool  // the next output is marked as not continuing what was sent
 	room    int64 // how much may be sent in this step
 }
 
@@ -114,24 +112,24 @@ func newLane(out *outbox, requestID json.RawMessage, events []schema.EventName, 
 	return &lane{out: out, requestID: requestID, want: h, hearing: h, matches: map[int]int{}, held: map[int]*laneEvent{}}
 }
 
-// Started opens the lane. The event goes out as a control message, so that it is
-// there before the answer to the request that made the job.
+// Started opens the lane. The event is sent as a control message, so that it arrives before the answer to the request
+// that started the job.
 func (l *lane) Started(j *jobs.Job, info jobs.Info) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
 	l.openLocked(j, info, nil)
 }
 
-// openFromLocked opens the lane of a job that ran unheard so far, with its output from
-// where an answer has left off. It is to be done with that answer: once nothing is owed
-// any more, the server may end, and what is heard then never comes.
+// openFromLocked opens the lane of a job that has run without a listener. Its output starts where an answer has ended.
+// It must be called together with that answer: once all answers are sent, the server may end, and later events would be
+// lost.
 func (l *lane) openFromLocked(j *jobs.Job, info jobs.Info, events []schema.EventName, from map[jobs.Stream]jobs.Range) {
 	if !l.parked {
-		return // the client has said itself what it wants to hear
+		return // The client has subscribed or unsubscribed itself.
 	}
 	l.want = newHearing(events, l.encoding)
 	l.openLocked(j, info, from)
-	// What the answer covers was told by it.
+	// Matches in the output that the answer covers are dropped.
 	told := func(e *laneEvent) bool {
 		return e.Matched != nil && e.Matched.Match.End <= from[e.Matched.Stream].To
 	}
@@ -149,7 +147,7 @@ func (l *lane) openFromLocked(j *jobs.Job, info jobs.Info, events []schema.Event
 func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs.Range) {
 	l.job, l.handle, l.hearing = j, int64(info.Handle), l.want
 	if len(l.events) == 0 {
-		return // nobody listens: the job's output and events stay where they are
+		return // There is no listener: the job keeps its output and events.
 	}
 	for _, s := range info.Streams {
 		l.cursors = append(l.cursors, cursor{stream: s.Name, off: from[s.Name].To})
@@ -159,7 +157,7 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 	l.out.openedLocked(l)
 	l.holdLocked()
 	if l.whenSlow == schema.WhenSlowBlock {
-		l.holdProgramLocked(info) // of which nothing was read yet
+		l.holdProgramLocked(info) // No output of it was read yet.
 	}
 	l.tellsLocked()
 	if l.events[schema.EventNameStarted] {
@@ -168,14 +166,14 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 	}
 }
 
-// started is the event with the number that l.seq has come to.
+// started returns the event job/started with the number l.seq.
 func (l *lane) started(info jobs.Info) []byte {
 	return l.out.bounded("job/started", schema.JobStartedParams{
 		Handle: l.handle, Seq: l.seq, RequestID: l.requestID, Job: jobInfo(info),
 	})
 }
 
-// Output says that there is more to send.
+// Output announces that there is more to send.
 func (l *lane) Output() {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
@@ -184,13 +182,13 @@ func (l *lane) Output() {
 	}
 }
 
-// Flood has run make large messages of what has come.
+// Flood makes run send the available output in large messages.
 func (l *lane) Flood() { l.out.poke() }
 
-// Flush sends what has come.
+// Flush sends the available output.
 func (l *lane) Flush() { l.out.flushSoon() }
 
-// Event queues an event behind those before it.
+// Event queues an event after the ones before it.
 func (l *lane) Event(e jobs.Event) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
@@ -199,7 +197,7 @@ func (l *lane) Event(e jobs.Event) {
 		return
 	}
 	if l.closed != nil {
-		return // a watch may still match, and nobody can be told any more
+		return // A watch may still match, but job/closed was the last event.
 	}
 	le := laneEvent{Event: e}
 	l.remember(&le)
@@ -220,7 +218,7 @@ func (l *lane) Event(e jobs.Event) {
 		}
 	case e.Exited != nil, e.Closed != nil:
 		for _, id := range slices.Sorted(maps.Keys(l.held)) {
-			l.release(id) // nothing of the job comes after these
+			l.release(id) // Nothing of the job comes after these.
 		}
 	}
 	l.queue = append(l.queue, le)
@@ -229,7 +227,7 @@ func (l *lane) Event(e jobs.Event) {
 	}
 }
 
-// admits says whether an event that may be thinned is to be queued, and counts it in any case.
+// admits reports whether an event whose number is limited is to be queued. It counts the event in any case.
 func (l *lane) admits(e *laneEvent) bool {
 	id, _ := e.thinned()
 	before, most := l.held[id], shellEnds
@@ -249,7 +247,7 @@ func (l *lane) admits(e *laneEvent) bool {
 	return true
 }
 
-// release queues what was held of a watch, or of the shell.
+// release queues the held event of a watch, or of the shell.
 func (l *lane) release(id int) {
 	e := l.held[id]
 	delete(l.held, id)
@@ -258,7 +256,7 @@ func (l *lane) release(id int) {
 	l.queue = append(l.queue, *e)
 }
 
-// dequeued counts an event out of the queue.
+// dequeued subtracts a removed event from the counts.
 func (l *lane) dequeued(e *laneEvent) {
 	if id, ok := e.thinned(); ok {
 		l.matches[id]--
@@ -266,7 +264,7 @@ func (l *lane) dequeued(e *laneEvent) {
 	}
 }
 
-// unpark lets go of what was kept for a job that will not be heard.
+// unpark drops the queue of a job whose lane will not be opened.
 func (l *lane) unpark() {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
@@ -278,8 +276,8 @@ func (l *lane) unpark() {
 	clear(l.held)
 }
 
-// step writes the lane's next message: output, up to what the next event waits for,
-// or that event. The lane takes its turn again while there is more.
+// step writes the lane's next message: output, up to the offset that the next event waits for, or that event. The lane
+// takes another turn while there is more.
 func (l *lane) step(batch []byte, framing Framing) []byte {
 	l.out.mu.Lock()
 	if !l.open || l.unanswered > 0 {
@@ -301,12 +299,12 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 		batch, out, s = l.stepOutput(batch, framing, event)
 		switch {
 		case l.out.direct.beyond:
-			more = true // later
+			more = true // run will send it.
 		case s == sendNothing && event != nil:
 			batch = l.stepEvent(batch, framing, event)
 			more = true
 		default:
-			more = s == sendOutput // where the client has to acknowledge first, its word brings the next turn
+			more = s == sendOutput // If the client has to acknowledge first, the acknowledgement brings the next turn.
 		}
 	}
 	if more || s == sendLater {
@@ -320,7 +318,7 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 	return batch
 }
 
-// sending is what there is to be sent of output.
+// sending says whether there is output to send.
 type sending int
 
 const (
@@ -329,14 +327,14 @@ const (
 	sendLater // there is some, and no room for it
 )
 
-// stepOutput writes a chunk of the first stream that has one. Streams take turns as
-// lanes do. While an event waits, only what it waits for is sent.
+// stepOutput writes a chunk of the first stream that has one. Streams take turns, as lanes do. While an event waits,
+// only the output before it is sent.
 func (l *lane) stepOutput(batch []byte, framing Framing, event *laneEvent) ([]byte, piece, sending) {
 	result := sendNothing
 	for i, c := range l.cursors {
 		limit := noLimit
 		if event != nil {
-			limit = event.After[c.stream] // 0 where it speaks of another stream
+			limit = event.After[c.stream] // 0 if the event is about another stream
 		}
 		e, s := l.chunk(c, limit)
 		if s != sendOutput {
@@ -356,15 +354,14 @@ func (l *lane) stepOutput(batch []byte, framing Framing, event *laneEvent) ([]by
 	return batch, piece{}, result
 }
 
-// noLimit stands for output that no event waits for.
+// noLimit means that no event waits for the output.
 const noLimit = int64(math.MaxInt64)
 
-// chunk is the output at a cursor and below limit, if there is any to be sent. Bytes
-// that may be the beginning of a character are held back until the rest is there, or
-// an event waits for them.
+// chunk returns the output at a cursor and below limit, if any can be sent. Bytes that may be the start of a character
+// are held back until the rest is there, or an event waits for them.
 func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 	e := outputEvent{Handle: l.handle, Stream: string(c.stream), Base64: l.encoding == schema.EncodingBase64, Restart: c.restart}
-	end := l.job.End(c.stream) // before the read: what comes between the two is not missed
+	end := l.job.End(c.stream) // read before the output, so that bytes that arrive in between are not missed
 	if c.off >= limit || !l.events[schema.EventNameOutput] {
 		return e, sendNothing
 	}
@@ -372,7 +369,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 		if c.off < end {
 			return e, sendLater
 		}
-		return e, sendNothing // what comes now is another turn's
+		return e, sendNothing // Output that arrives now belongs to another turn.
 	}
 	from := l.newest(c, end)
 	most := l.out.chunk()
@@ -384,7 +381,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 		return e, sendNothing
 	}
 	if at > c.off && at < limit && c.room < min(chunkBytes, l.out.window.Load()/2) {
-		return e, sendLater // or a client that takes a byte at a time gets a gap with each
+		return e, sendLater // Otherwise a client that takes a byte at a time would get a gap with each.
 	}
 	data := l.out.raw[:n]
 	if from > c.off {
@@ -392,7 +389,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 		data, at = data[skip:], at+int64(skip)
 	}
 	if exit := l.exitAt[c.stream]; at < exit {
-		limit = min(limit, exit) // sent once more: what was late is late again
+		limit = min(limit, exit) // It is sent a second time: late output is marked as late again.
 	}
 	strips := c.stream == jobs.PTY && l.strips(at)
 	if strips && l.queries == schema.QueriesClient {
@@ -402,7 +399,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 	if e.Offset > c.off {
 		e.GapFrom, e.GapTo = c.off, e.Offset
 	}
-	may := min(limit-e.Offset, c.room) // none where it only tells a gap
+	may := min(limit-e.Offset, c.room) // 0 if the message only reports a gap
 	e.Data = data[:min(int64(len(data)), may)]
 	e.Late = l.exitAt != nil && e.Offset >= l.exitAt[c.stream]
 	if hold := incompleteTail(e.Data); hold > 0 && !e.Base64 {
@@ -413,7 +410,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 		case last && limit == noLimit:
 			return e, sendNothing
 		case int64(len(e.Data)) == c.room:
-			return e, sendLater // a character is not split where the window ends
+			return e, sendLater // A character is not split at the end of the window.
 		}
 	}
 	if strips {
@@ -422,8 +419,8 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 	return e, sendOutput
 }
 
-// read reads what the writer may read, most bytes or what there is. Where it may not read
-// what there is, it says so to the outbox, and returns false.
+// read reads as much output as the writer may read now, at most most bytes. If it may not read the available output, it
+// records that in the outbox and returns false.
 func (l *lane) read(name jobs.Stream, off int64, most int) (n int, at int64, ok bool) {
 	o := l.out
 	if !o.direct.on {
@@ -436,32 +433,31 @@ func (l *lane) read(name jobs.Stream, off int64, most int) (n int, at int64, ok 
 	return n, at, ok
 }
 
-// passLocked drops the first events while they are none that the client hears: output is
-// not cut for them. With the ends of the leader and of the job there is more to do.
+// passLocked drops events from the front of the queue while the client does not want them: output is not cut for them.
+// It keeps the ends of the leader and of the job, which need more work.
 func (l *lane) passLocked() {
 	for len(l.queue) > 0 && l.queue[0].ask == nil && !l.events[eventName(&l.queue[0].Event)] && l.queue[0].Exited == nil && l.queue[0].Closed == nil {
 		l.shiftLocked()
 	}
 }
 
-// shiftLocked takes the first event out of the queue.
+// shiftLocked removes the first event from the queue.
 func (l *lane) shiftLocked() {
 	e := l.queue[0]
 	l.queue[0] = laneEvent{}
 	l.queue, l.turn = l.queue[1:], false
 	l.dequeued(&e)
 	if id, ok := e.thinned(); ok && l.matches[id] == 0 && l.held[id] != nil {
-		l.release(id) // the client reads again: this was the last one so far
+		l.release(id) // The client reads again: this was the last one so far.
 	}
 }
 
-// stepEvent takes the first event, whose output has been sent, and writes it if it
-// was asked for.
+// stepEvent removes the first event, whose output has been sent, from the queue, and writes it if the client wants it.
 func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 	l.out.mu.Lock()
 	if l.changed {
 		l.out.mu.Unlock()
-		return batch // the client has just asked for something else
+		return batch // The client has just changed its subscription.
 	}
 	l.exitedSent = l.exitedSent || e.Exited != nil && l.events[schema.EventNameExited]
 	l.closedSent = l.closedSent || e.Closed != nil && l.events[schema.EventNameClosed]
@@ -479,7 +475,7 @@ func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 		return frame(batch, framing, body)
 	}
 	if e.ask != nil {
-		return batch // it was taken back
+		return batch // It was withdrawn.
 	}
 	if e.Exited != nil {
 		l.exitAt = e.After

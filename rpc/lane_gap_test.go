@@ -8,7 +8,7 @@ import (
 	"shelld/schema"
 )
 
-// A heard lane says that a match came.
+// A heard is a lane that reports a match to the test.
 type heard struct {
 	*lane
 	matched chan struct{}
@@ -21,13 +21,13 @@ func (h heard) Event(e jobs.Event) {
 	}
 }
 
-// Bytes that are dropped before an event that speaks of them can be sent are a gap, told
-// before that event as far as it speaks of them, and the rest with what comes after.
+// TestGapAcrossAnEvent: bytes that are dropped before an event about them is sent are a gap. The part up to the event's
+// offset is reported before the event, the rest with later output.
 func TestGapAcrossAnEvent(t *testing.T) {
 	m, o, g := stuckOutbox(t, jobs.Limits{SpoolMemory: 128 << 10})
 	l := newLane(o, nil, defaultEvents, schema.EncodingText)
 	sink := heard{l, make(chan struct{})}
-	// The match lies behind the first that is kept, and before the last.
+	// The match lies after the first bytes that are kept, and before the last.
 	command := "head -c 600000 /dev/zero | tr '\\0' x; echo HERE; read l; head -c 1000000 /dev/zero | tr '\\0' y"
 	j, started, refused := m.Start(jobs.Spec{Command: &command, Shell: "sh", Mode: jobs.ModePipe, OpenStdin: true, Sink: sink,
 		Stderr: jobs.StderrDiscard, Watches: []jobs.WatchSpec{{Pattern: "HERE\n"}}})
@@ -72,7 +72,7 @@ func TestGapAcrossAnEvent(t *testing.T) {
 		}
 		next = p.Offset + p.Bytes
 	}
-	// What the match speaks of is told before it, and the rest of the gap after it.
+	// The gap up to the match is reported before it, and the rest after it.
 	if matchedAt != match || !gapBefore || !gapAfter {
 		t.Errorf("the match is told at %d; a gap ends there: %v, one begins there: %v", matchedAt, gapBefore, gapAfter)
 	}

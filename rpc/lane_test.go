@@ -10,10 +10,10 @@ import (
 	"shelld/schema"
 )
 
-// A gate is a stdout that takes nothing until it is opened.
+// A gate is a stdout that accepts nothing until it is opened.
 type gate struct {
 	open chan struct{}
-	met  chan struct{} // closed when somebody waits, if it is not nil
+	met  chan struct{} // closed when a writer waits, if it is not nil
 	got  bytes.Buffer
 }
 
@@ -26,8 +26,8 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.got.Write(p)
 }
 
-// stuckOutbox is an outbox whose writer waits at a gate before any job has begun, and a
-// manager for jobs of which it is to send.
+// stuckOutbox returns an outbox whose writer waits at a gate before any job has begun, and a manager for jobs whose
+// output it is to send.
 func stuckOutbox(t *testing.T, limits jobs.Limits) (*jobs.Manager, *outbox, *gate) {
 	t.Helper()
 	if len(jobs.Platform().Modes) == 0 {
@@ -51,7 +51,7 @@ func stuckOutbox(t *testing.T, limits jobs.Limits) (*jobs.Manager, *outbox, *gat
 	return m, o, g
 }
 
-// pass opens the gate and returns what comes through.
+// pass opens the gate and returns the messages that pass through.
 func (g *gate) pass(t *testing.T, o *outbox) (all []passed) {
 	t.Helper()
 	close(g.open)
@@ -68,7 +68,7 @@ func (g *gate) pass(t *testing.T, o *outbox) (all []passed) {
 	return all
 }
 
-// A passed message; its params are an output's, where it is one.
+// A passed is a sent message; its params are those of job/output, if it is one.
 type passed struct {
 	Method string
 	Params schema.JobOutputParams
@@ -80,8 +80,8 @@ func match(watch int, text string) jobs.Event {
 	return jobs.Event{Matched: &jobs.Matched{WatchID: watch, Stream: jobs.PTY, Match: jobs.Match{Text: text}}}
 }
 
-// Matches that a client does not read are bounded; what was left out is counted, and
-// the last one of each watch comes, whatever the others do.
+// TestMatchesThatWaitAreBounded: the number of unread matches is limited. Omitted ones are counted, and the last one of
+// each watch is sent, regardless of the others.
 func TestMatchesThatWaitAreBounded(t *testing.T) {
 	for name, text := range map[string]string{"many": "x", "large": strings.Repeat("x", 1<<20)} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestMatchesThatWaitAreBounded(t *testing.T) {
 	}
 }
 
-// Matches that the job itself has not told are counted with those that were not sent.
+// TestSuppressedByTheJobAndTheLane: matches that the job has suppressed are counted with those that were not sent.
 func TestSuppressedByTheJobAndTheLane(t *testing.T) {
 	o := &outbox{wake: make(chan struct{}, 1)}
 	o.limit.Store(defaultMaxMessage)
@@ -143,7 +143,7 @@ func TestSuppressedByTheJobAndTheLane(t *testing.T) {
 	for range watchMatches {
 		l.Event(match(1, "x"))
 	}
-	l.Event(thinned) // not queued, as the next one
+	l.Event(thinned) // not queued, like the next one
 	l.Event(thinned)
 	var last []byte
 	for sent := l.step(nil, FramingLine); len(sent) > 0; sent = l.step(nil, FramingLine) {
@@ -154,7 +154,7 @@ func TestSuppressedByTheJobAndTheLane(t *testing.T) {
 	}
 }
 
-// A client that reads slowly is no client that is stuck.
+// TestFlushWaitsForASlowReader: a client that reads slowly does not count as stuck.
 func TestFlushWaitsForASlowReader(t *testing.T) {
 	w := &counter{}
 	o := newOutbox(w, lineFraming)
@@ -174,8 +174,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A change that comes while the lane is about to send an event finds that event still
-// there: what was not asked for a moment ago may be now.
+// TestChangeInTheMiddleOfAStep: if the subscription changes while the lane is about to send an event, the event is
+// still there: it may be wanted now.
 func TestChangeInTheMiddleOfAStep(t *testing.T) {
 	o := &outbox{wake: make(chan struct{}, 1)}
 	o.limit.Store(defaultMaxMessage)

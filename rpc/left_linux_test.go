@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childrenLeft says whether this process has a child, dead or alive.
+// childrenLeft returns an error if this process has a child, dead or alive.
 func childrenLeft() error {
 	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	if errors.Is(err, unix.ECHILD) {
@@ -26,8 +26,7 @@ func childrenLeft() error {
 	return fmt.Errorf("there are children left: %s", pids)
 }
 
-// strangersLeft says whether any process has the mark of these tests in its
-// environment, whoever its parent is.
+// strangersLeft returns an error if any process has the mark of these tests in its environment, whatever its parent.
 func strangersLeft() error {
 	want := []byte(markName + "=" + mark + "\x00")
 	files, err := filepath.Glob("/proc/[0-9]*/environ")

@@ -2,7 +2,7 @@
 
 package rpc_test
 
-// Jobs run on Linux only, and so does the search for what they leave behind.
+// Jobs run only on Linux, and so does the search for their remaining processes.
 
 func childrenLeft() error  { return nil }
 func strangersLeft() error { return nil }

@@ -13,10 +13,10 @@ import (
 	"shelld/screen"
 )
 
-// protocolVersion is the one that this server speaks.
+// protocolVersion is the version that this server speaks.
 const protocolVersion = "1"
 
-// A lifeState is where in its life a connection is.
+// A lifeState is the stage of a connection's life.
 type lifeState int
 
 const (
@@ -26,12 +26,12 @@ const (
 	lifeShutDown
 )
 
-// lifecycle guards the order in which a client may ask. It is read by the reading
-// goroutine and moved on by the one that carries a shutdown out.
+// lifecycle guards the order of a client's requests. The reading goroutine reads it, and the goroutine that performs a
+// shutdown changes it.
 type lifecycle struct {
 	mu    sync.Mutex
 	state lifeState
-	ended bool // the connection is over; nothing more is begun
+	ended bool // the connection is over; no new requests are accepted
 }
 
 func (l *lifecycle) initialized() bool {
@@ -40,7 +40,7 @@ func (l *lifecycle) initialized() bool {
 	return l.state != lifeCreated
 }
 
-// admits says whether a method may be called now.
+// admits returns an error if a method may not be called now.
 func (l *lifecycle) admits(method string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,21 +63,21 @@ func (l *lifecycle) move(s lifeState) {
 	l.state = s
 }
 
-// end marks the connection as over: nothing more is begun.
+// end marks the connection as over: no new requests are accepted.
 func (l *lifecycle) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
 }
 
-// isShutDown says whether shutdown was carried out.
+// isShutDown reports whether shutdown is complete.
 func (l *lifecycle) isShutDown() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state == lifeShutDown
 }
 
-// settings are what initialize has set for the connection.
+// settings are the settings of the connection, from initialize.
 type settings struct {
 	events     []schema.EventName
 	encoding   schema.Encoding
@@ -88,7 +88,7 @@ func defaultSettings() settings {
 	return settings{events: defaultEvents, encoding: schema.EncodingText, maxMessage: defaultMaxMessage}
 }
 
-// defaultEvents are those that a client gets unless it says otherwise.
+// defaultEvents are the events that a client gets by default.
 var defaultEvents = []schema.EventName{
 	schema.EventNameStarted, schema.EventNameOutput, schema.EventNamePatternMatched,
 	schema.EventNameWatchRemoved, schema.EventNameStateChanged, schema.EventNameCommandFinished, schema.EventNameExited, schema.EventNameClosed,
@@ -117,7 +117,7 @@ func (s *Server) initialize(r *request) error {
 	return nil
 }
 
-// warnings tells what of the params of initialize was ignored.
+// warnings returns a warning for each param of initialize that was ignored.
 func (s *Server) warnings(ignored []schema.FieldError) (told []schema.Warning) {
 	for _, f := range ignored {
 		s.log.Warn("initialize has a member that this server does not know", "pointer", f.Pointer, "what", f.Message)
@@ -126,7 +126,7 @@ func (s *Server) warnings(ignored []schema.FieldError) (told []schema.Warning) {
 	return told
 }
 
-// configure sets the manager up as the client asks.
+// configure sets up the manager according to the client's params.
 func (s *Server) configure(p *schema.InitializeParams) error {
 	o := or(p.Options, schema.Options{})
 	limits := or(o.Limits, schema.LimitOptions{})
@@ -181,7 +181,7 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 	return nil
 }
 
-// login is how long the login shell is asked; 0: it is not.
+// login returns the time limit for asking the login shell; 0: it is not asked.
 func login(o *schema.LoginOptions) time.Duration {
 	if o == nil {
 		return 0
@@ -189,7 +189,7 @@ func login(o *schema.LoginOptions) time.Duration {
 	return milliseconds(o.TimeoutMs, defaultLogin)
 }
 
-// persist is where output is kept; nil for memory alone.
+// persist returns the settings for storing output; nil: it is kept in memory only.
 func (s *Server) persist(o schema.PersistOptions) *jobs.Persist {
 	if or(o.Mode, schema.PersistModeFiles) == schema.PersistModeMemory {
 		return nil
@@ -203,14 +203,14 @@ func (s *Server) persist(o schema.PersistOptions) *jobs.Persist {
 	}
 }
 
-// newSessionID returns a name that no other run of a server has.
+// newSessionID returns a name that is unique among all runs of servers.
 func newSessionID() string {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // Never fails; see crypto/rand.
 	return time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(id[:])
 }
 
-// grace is 0 for the default, and negative for none.
+// grace returns 0 for the default, and a negative value for none.
 func grace(ms *int64) time.Duration {
 	if ms != nil && *ms == 0 {
 		return -1
@@ -239,7 +239,7 @@ func (s *Server) initializeResult() schema.InitializeResult {
 	}
 }
 
-// policy is what holds of all that a client can have forbidden.
+// policy returns the restrictions in effect.
 func (s *Server) policy() *schema.Policy {
 	h := s.mgr.Policy()
 	p := &schema.Policy{
@@ -261,7 +261,7 @@ func (s *Server) policy() *schema.Policy {
 	return p
 }
 
-// capabilities is what this server on this machine really can do.
+// capabilities returns the features that this server really has on this machine.
 func (s *Server) capabilities() schema.Capabilities {
 	p := s.mgr.Platform()
 	c := schema.Capabilities{
@@ -317,7 +317,7 @@ func (s *Server) capabilities() schema.Capabilities {
 	return c
 }
 
-// shutdown ends every job and answers when that is done.
+// shutdown ends every job, and answers when they have ended.
 func (s *Server) shutdown(r *request) error {
 	var p schema.ShutdownParams
 	if err := r.decode(&p); err != nil {
@@ -327,7 +327,7 @@ func (s *Server) shutdown(r *request) error {
 	s.out.withdrawAll()
 	r.await(func() (any, error) {
 		s.mgr.Shutdown()
-		s.settle(1) // this one
+		s.settle(1) // 1: this request
 		s.life.move(lifeShutDown)
 		return schema.ShutdownResult{}, nil
 	})

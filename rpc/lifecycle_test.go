@@ -22,7 +22,7 @@ func TestBeforeInitialize(t *testing.T) {
 	for _, method := range []string{"job/list", "shutdown", "no/such"} {
 		refused[none](s.beginBad(method, nil), schema.KindNotInitialized)
 	}
-	// The life cycle is looked at before the params.
+	// The life cycle is checked before the params.
 	refused[none](s.beginBad("job/get", []int{1}), schema.KindNotInitialized)
 
 	refused[none](s.beginBad("initialize", obj{"processId": "me"}), schema.KindInvalidParams)
@@ -68,8 +68,8 @@ func TestInitializeIgnoresWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestPolicyInEffect: initialize answers what it has understood of what is forbidden, and
-// refuses what may have been meant to forbid something.
+// TestPolicyInEffect: initialize answers with the restrictions that it has understood, and refuses members that may
+// have been meant as restrictions.
 func TestPolicyInEffect(t *testing.T) {
 	s := open(t)
 	for _, misspelt := range []obj{
@@ -111,7 +111,7 @@ func TestShutdown(t *testing.T) {
 	equal(t, "error", err, nil)
 }
 
-// TestDuringShutdown: a job that ignores TERM keeps the shutdown busy for its grace.
+// TestDuringShutdown: a job that ignores TERM delays the shutdown for its grace.
 func TestDuringShutdown(t *testing.T) {
 	s := start(t, "options", obj{"limits": obj{"shutdownGraceMs": 700}})
 	h := s.pipe(`trap "" TERM; echo ready; sleep 60; sleep 60`)
@@ -130,7 +130,7 @@ func TestDuringShutdown(t *testing.T) {
 	equal(t, "clean", clean, true)
 }
 
-// TestOwedAtTheEnd: each kind of end answers everything that was read before it.
+// TestOwedAtTheEnd: after each kind of end, every request that was read before it is answered.
 func TestOwedAtTheEnd(t *testing.T) {
 	for _, end := range []struct {
 		name  string
@@ -167,7 +167,7 @@ func checkOwed(t *testing.T, s *session, end func(), clean bool) {
 	run := s.begin("job/run", obj{"command": "printf out; sleep 60", "shell": "sh"})
 	background := s.begin("job/run", obj{"argv": []string{"sleep", "60"}, "onTimeout": "background", "events": []string{}})
 	s.event(2, "job/started")
-	do[schema.JobListResult](s, "job/list", nil) // all before it were begun
+	do[schema.JobListResult](s, "job/list", nil) // all earlier requests have begun
 	end()
 	gotClean, err := s.end()
 	equal(t, "clean", gotClean, clean)
@@ -182,7 +182,7 @@ func checkOwed(t *testing.T, s *session, end func(), clean bool) {
 	checkShutOutcome(t, "start", refused[schema.ShuttingDownData](started, schema.KindShuttingDown).Outcome)
 	refused[schema.ShuttingDownData](write, schema.KindShuttingDown)
 	refused[schema.ShuttingDownData](written, schema.KindShuttingDown)
-	read.answer() // either says that nothing came
+	read.answer() // the answer may also say that there was no output
 	for _, c := range []*call{run, background} {
 		r := result[schema.JobRunResult](c)
 		equal(t, "run", exitText(r.Exit), "shutdown SIGTERM")
@@ -197,7 +197,7 @@ func checkShutOutcome(t *testing.T, what string, o *schema.Outcome) {
 	}
 }
 
-// TestHangUpAtOnce: what was sent right before the end of stdin is answered.
+// TestHangUpAtOnce: requests that were sent right before the end of stdin are answered.
 func TestHangUpAtOnce(t *testing.T) {
 	s := start(t)
 	list := s.begin("job/list", nil)
@@ -210,7 +210,7 @@ func TestHangUpAtOnce(t *testing.T) {
 	equal(t, "clean", clean, false)
 	equal(t, "error", err, nil)
 	for _, c := range []*call{list, job, wait, run, kill} {
-		c.answer() // there, and once: the checker has seen to it
+		c.answer() // the checker ensures that there is exactly one
 	}
 }
 
@@ -230,15 +230,15 @@ func TestExitBeforeInitialize(t *testing.T) {
 	equal(t, "error", err, nil)
 }
 
-// brokenWriter is a client that went away.
+// brokenWriter is the output to a client that is gone.
 type brokenWriter struct{}
 
 var errBroken = errors.New("broken")
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
-// TestBrokenOutput: a client that cannot be written to has gone, though its end of
-// the input is still open.
+// TestBrokenOutput: a client to which nothing can be written counts as gone, even if its end of the input is still
+// open.
 func TestBrokenOutput(t *testing.T) {
 	m, err := jobs.NewManager(jobs.Options{})
 	if err != nil {
@@ -262,7 +262,7 @@ func TestBrokenOutput(t *testing.T) {
 	if !errors.Is(e.err, errBroken) {
 		t.Errorf("error %v, want what the writer said", e.err)
 	}
-	_ = client.Close() // Lets the reading goroutine go.
+	_ = client.Close() // Ends the reading goroutine.
 	if err := m.Close(); err != nil {
 		t.Error(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"shelld/schema"
 )
 
-// setLimits gives a start what bounds the job.
+// setLimits sets the limits of a job in its spec.
 func setLimits(spec *jobs.Spec, p *schema.JobStartParams) {
 	spec.KillAfter = milliseconds(p.KillAfterMs, 0)
 	l := or(p.Limits, schema.JobLimits{})
@@ -15,7 +15,7 @@ func setLimits(spec *jobs.Spec, p *schema.JobStartParams) {
 	}
 }
 
-// limitInfo tells the limits of a job; nil: it has none.
+// limitInfo returns the limits of a job; nil: it has none.
 func limitInfo(all []jobs.LimitInfo) map[string]schema.LimitInfo {
 	if len(all) == 0 {
 		return nil
@@ -27,7 +27,7 @@ func limitInfo(all []jobs.LimitInfo) map[string]schema.LimitInfo {
 	return w
 }
 
-// limitSupport tells the limits that a manager can hold a job to.
+// limitSupport returns the limits that a manager can impose on a job.
 func limitSupport(m *jobs.Manager) map[string]schema.LimitSupport {
 	w := map[string]schema.LimitSupport{}
 	for _, k := range m.LimitKinds() {
@@ -36,7 +36,7 @@ func limitSupport(m *jobs.Manager) map[string]schema.LimitSupport {
 	return w
 }
 
-// ptyData tells how many terminals there are where it was for their number.
+// ptyData returns the data of the error. It has the number of terminals if that was the reason.
 func ptyData(e *jobs.Error, k string) schema.PtyUnavailableData {
 	d := schema.PtyUnavailableData{Kind: k, Reason: optional(e.Errno), Retryable: optional(e.Retryable)}
 	if e.Max > 0 {

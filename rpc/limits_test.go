@@ -9,7 +9,7 @@ import (
 	"shelld/schema"
 )
 
-// limitText says how a job ended, as exitText, with the limit.
+// limitText returns how a job ended, as exitText does, with the limit.
 func limitText(e *schema.Exit) string {
 	if e == nil || e.Limit == nil {
 		return exitText(e)
@@ -19,7 +19,7 @@ func limitText(e *schema.Exit) string {
 
 func TestLimitsOnTheWire(t *testing.T) {
 	s := start(t)
-	// Also of a job that has ended by itself by then: nothing is cut without a word.
+	// This also holds for a job that has ended by itself by then: nothing is cut silently.
 	r := s.run("echo 123456789", "limits", obj{"outputBytes": 4})
 	equal(t, "stdout", str(r.Stdout), "1234")
 	equal(t, "exit", limitText(r.Exit), limitText(s.get(r.Job.Handle).Exit))
@@ -44,7 +44,7 @@ func ptrText[T ~string](p *T) *string {
 	return &text
 }
 
-// Bad limits are refused with their place, and nothing is started.
+// TestBadLimits: bad limits are refused with their pointer, and no job is started.
 func TestBadLimits(t *testing.T) {
 	s := start(t)
 	for _, method := range []string{"job/start", "job/run"} {
@@ -68,14 +68,14 @@ func TestBadLimits(t *testing.T) {
 	if list := do[schema.JobListResult](s, "job/list", obj{}); len(list.Jobs) > 0 {
 		t.Errorf("started: %+v", list.Jobs)
 	}
-	// As large as an integer may be is as good as none.
+	// The largest possible integer means no limit.
 	const huge = 9007199254740991
 	r := s.run("echo done", "killAfterMs", huge, "limits", obj{"processes": huge, "cpuMs": huge, "openFiles": huge, "memoryBytes": huge, "outputBytes": huge})
 	equal(t, "stdout", str(r.Stdout), "done\n")
 	equal(t, "exit", exitText(r.Exit), "exited 0")
 }
 
-// What capabilities promise of each limit is what a job is told to have.
+// TestLimitsAreThoseOfCapabilities: job/get reports each limit as capabilities announce it.
 func TestLimitsAreThoseOfCapabilities(t *testing.T) {
 	s := open(t)
 	caps := s.initialize().Capabilities
@@ -92,7 +92,7 @@ func TestLimitsAreThoseOfCapabilities(t *testing.T) {
 	}
 }
 
-// A signal to a group reaches each job of it, and each is told of.
+// TestSignalGroup: a signal to a group reaches each of its jobs, and each is reported.
 func TestSignalGroup(t *testing.T) {
 	s := start(t)
 	a := s.pipe("trap 'echo usr; exit 4' USR1; echo ready; while :; do sleep 0.1; done", "group", "g", "name", "one")
@@ -126,7 +126,7 @@ func TestSignalGroup(t *testing.T) {
 	refused[schema.InvalidParamsData](s.begin("job/signal", obj{"group": "nosuch", "signal": "NOSUCH"}), schema.KindInvalidParams)
 }
 
-// A kill and a signal of a group find jobs that are just being started.
+// TestGroupsWhileTheyStart: a kill or a signal of a group finds jobs that are just being started.
 func TestGroupsWhileTheyStart(t *testing.T) {
 	s := start(t)
 	both := func(group string, then func(group string)) {

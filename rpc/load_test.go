@@ -8,8 +8,8 @@ import (
 	"shelld/schema"
 )
 
-// scaled is how many of something a test takes: all with -long, many with -ci, and few otherwise,
-// since the checker makes much of each message.
+// scaled returns the number of repetitions of a test: all with -long, many with -ci, and few otherwise, since the
+// checker takes long for each message.
 func scaled(all, many, few int) int {
 	switch {
 	case *long:
@@ -38,8 +38,8 @@ func TestManyInFlight(t *testing.T) {
 	}
 }
 
-// TestManyJobsAtOnce: jobs that all print much at the same time, and none loses a byte. That
-// their events are in order and their offsets join up is the checker's.
+// TestManyJobsAtOnce: many jobs print much output at the same time, and none loses a byte. The checker checks that
+// their events are in order and their offsets add up.
 func TestManyJobsAtOnce(t *testing.T) {
 	const lines = 1 << 16 // of 16 bytes: 1 MiB
 	s := start(t, "options", obj{"limits": obj{"maxJobs": 400}})
@@ -61,7 +61,7 @@ func TestManyJobsAtOnce(t *testing.T) {
 	}
 }
 
-// TestManyPipelined: starts, and right behind each a kill of the job by its name.
+// TestManyPipelined sends starts, and right after each a kill of the job by its name.
 func TestManyPipelined(t *testing.T) {
 	s := start(t, "options", obj{"limits": obj{"maxJobs": 2000}})
 	type pair struct{ start, kill *call }

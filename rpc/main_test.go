@@ -15,21 +15,21 @@ import (
 // long is set by go test ./rpc -long; see docs/architecture.md.
 var long = flag.Bool("long", false, "run the long forms of the tests")
 
-// inCI is set by go test ./rpc -ci, which .ci/run does: more than usual, and less than -long.
+// inCI is set by go test ./rpc -ci, which .ci/run uses: more than usual, and less than -long.
 var inCI = flag.Bool("ci", false, "run as much of the tests as .ci/run does")
 
-// markName is a variable in the environment of every job of these tests, by which a
-// process that outlived its server is found.
+// markName is a variable in the environment of every job of these tests. It identifies processes that outlive their
+// server.
 const markName = "SHELLD_WIRE_TEST"
 
 var mark = strconv.Itoa(os.Getpid())
 
-// TestMain runs the tests and then looks for what they have left behind: goroutines,
-// children of this process, and processes that any of their jobs started.
+// TestMain runs the tests and then searches for leaks: goroutines, children of this process, and processes that any of
+// their jobs started.
 func TestMain(m *testing.M) {
 	state, err := os.MkdirTemp("", "shelld-rpc-")
 	if err == nil {
-		err = os.Setenv("XDG_STATE_HOME", state) // output files are none of the user's
+		err = os.Setenv("XDG_STATE_HOME", state) // no output files in the user's directory
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -55,8 +55,7 @@ func nothingLeft() error {
 	)
 }
 
-// eventually repeats a check until it finds nothing: what is on its way out does not say when it is
-// gone.
+// eventually repeats a check until it succeeds: processes and goroutines that are ending do not report their end.
 func eventually(f func() error) (err error) {
 	for end := time.Now().Add(watchdog); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if err = f(); err == nil {

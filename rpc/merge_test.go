@@ -14,8 +14,7 @@ func titled(title string) jobs.Event {
 	return jobs.Event{Changed: &jobs.Changed{What: jobs.ChangeTitle, Title: title}}
 }
 
-// Changes that a client does not read are joined, between other events, and not into
-// one whose turn has come.
+// TestChangesThatWaitAreJoined: unread changes are merged, between other events, but not into one whose turn has come.
 func TestChangesThatWaitAreJoined(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	o := newOutbox(g, lineFraming)
@@ -63,14 +62,14 @@ func TestChangesThatWaitAreJoined(t *testing.T) {
 		}
 		bells += or(m.Params.Bell, 0)
 	}
-	// Until the writer is stuck it takes as many as a batch has room for.
+	// Until the writer is stuck, it takes as many as a batch can hold.
 	if n := len(titles); n < 2 || n > 10_000 || titles[n-1] != "after" || bells < 14 || bells > 28 {
 		t.Errorf("%d titles, bells %d", n, bells)
 	}
 }
 
-// One whose turn has come waits for the output that it came after, and not for what
-// comes later: it would wait for ever behind a title that goes on changing.
+// TestAChangeWhoseTurnHasComeIsLeftAlone: a change whose turn has come waits for the output before it, but not for
+// later output: behind a title that goes on changing it would wait for ever.
 func TestAChangeWhoseTurnHasComeIsLeftAlone(t *testing.T) {
 	l := &lane{queue: []laneEvent{{Event: titled("first")}}, turn: true}
 	if l.merged(titled("second")) {

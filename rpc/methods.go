@@ -9,9 +9,8 @@ import (
 	"shelld/schema"
 )
 
-// A handler begins a request. It runs on the reading goroutine, in the order in
-// which requests came, and must not block: it answers at once, or leaves the answer
-// to a goroutine (request.await).
+// A handler begins a request. It runs on the reading goroutine, in the order in which requests arrived, and must not
+// block: it answers at once, or leaves the answer to a goroutine (request.await).
 type handler func(*Server, *request) error
 
 // A method is one row of the table.
@@ -20,8 +19,8 @@ type method struct {
 	handle handler
 }
 
-// requests is THE table of what a client can ask. The schema of each is found
-// under its name; a test proves that both lists are the same.
+// requests is THE table of the requests that a client can send. The schema of each has the same name; a test checks
+// that both lists are the same.
 func requests() []method {
 	return []method{
 		{"initialize", (*Server).initialize},
@@ -54,7 +53,7 @@ func requests() []method {
 	}
 }
 
-// notifications is the same for what a client tells. Unknown ones are ignored.
+// notifications is the same for a client's notifications. Unknown ones are ignored.
 var notifications = map[string]func(*Server, []byte){
 	"initialized":     func(*Server, []byte) {},
 	"exit":            func(s *Server, _ []byte) { s.stream.quit = true },
@@ -62,8 +61,7 @@ var notifications = map[string]func(*Server, []byte){
 	"job/ack":         (*Server).jobAck,
 }
 
-// lookup finds a method; its error names the nearest one there is, or says that the name is that
-// of a notification.
+// lookup returns a method. Its error names the nearest existing one, or says that the name is that of a notification.
 func lookup(name string) (*method, error) {
 	table := requests()
 	i := slices.IndexFunc(table, func(m method) bool { return m.name == name })
@@ -88,7 +86,7 @@ func lookup(name string) (*method, error) {
 	return nil, &wireError{schema.KindMethodNotFound, msg, data}
 }
 
-// methodWords are the methods of jobs by what other APIs call them.
+// methodWords maps the names that other APIs use to the methods of jobs.
 var methodWords = map[string]string{
 	"stop": "job/kill", "end": "job/kill", "close": "job/kill", "terminate": "job/kill", "destroy": "job/kill", "cancel": "job/kill",
 	"send": "job/write", "input": "job/write", "type": "job/write", "sendinput": "job/write",
@@ -98,7 +96,7 @@ var methodWords = map[string]string{
 	"delete": "job/remove", "forget": "job/remove", "rm": "job/remove", "attach": "job/subscribe",
 }
 
-// methodMeant finds the method of jobs that a client means by another word, or by its name without job/; "" if none.
+// methodMeant returns the method of jobs that a client means by another word, or by its name without job/; "" if none.
 func methodMeant(name string, methods []string) string {
 	word := strings.ToLower(name)
 	for _, prefix := range []string{"job/", "jobs/"} {
@@ -113,7 +111,7 @@ func methodMeant(name string, methods []string) string {
 	return ""
 }
 
-// clip keeps a client's own text from filling an answer.
+// clip cuts a client's own text, so that it cannot fill an answer.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -8,14 +8,14 @@ import (
 	"shelld/schema"
 )
 
-// quietJob starts a pipe job that has no stream: all that it writes goes to one file.
+// quietJob starts a pipe job without streams: all its output goes to one file.
 func quietJob(s *session, command string, more ...any) int64 {
 	s.t.Helper()
 	return s.pipe(command, append([]any{"stdoutFile", filepath.Join(s.t.TempDir(), "all"), "stderr", "merge"}, more...)...)
 }
 
-// TestJobWithoutStreams: it lives and ends as any other, and what looks at output is
-// told that there is none.
+// TestJobWithoutStreams: it lives and ends like any other, and requests about its output get an error that there is
+// none.
 func TestJobWithoutStreams(t *testing.T) {
 	s, f := start(t), newFifo(t)
 	h := quietJob(s, "echo unseen; cat <"+f.path, "wait", obj{"until": until(obj{"quietMs": 20})})
@@ -53,7 +53,7 @@ func TestJobWithoutStreams(t *testing.T) {
 	equal(t, "output events", len(s.all(h, "job/output")), 0)
 }
 
-// TestStartsThatLookForNothing: refused before anything is started.
+// TestStartsThatLookForNothing: they are refused before a job is started.
 func TestStartsThatLookForNothing(t *testing.T) {
 	s := start(t)
 	file := filepath.Join(t.TempDir(), "f")
@@ -75,12 +75,12 @@ func TestStartsThatLookForNothing(t *testing.T) {
 		equal(t, "pointer", d.Errors[0].Pointer, c.pointer)
 	}
 	equal(t, "jobs", len(do[schema.JobListResult](s, "job/list", nil).Jobs), 0)
-	// An offset for the one stream that is left needs no name.
+	// An offset for the only remaining stream needs no name.
 	r := do[schema.JobStartResult](s, "job/start", merged(obj{"wait": obj{"until": until(obj{"exit": true}), "from": 0}}, one))
 	equal(t, "reason", r.Outcome.Reason, schema.OutcomeReasonExit)
 }
 
-// TestEndsWithoutStreams: a run, its timeout, a background, a kill, a hint.
+// TestEndsWithoutStreams checks a run, its timeout, a background process, a kill, a hint.
 func TestEndsWithoutStreams(t *testing.T) {
 	s := start(t)
 	dir := t.TempDir()
@@ -97,7 +97,7 @@ func TestEndsWithoutStreams(t *testing.T) {
 	s.kill(r.Job.Handle)
 	equal(t, "exit", s.exit(r.Job.Handle), "killed SIGTERM")
 	equal(t, "files", dirText(t, dir), "bg=hi late=before on=on ")
-	// What the shell said went to the file: nothing is known of it.
+	// The shell's message went to the file: the server does not know it.
 	for _, more := range [][]any{into("hint"), {"stderrFile", filepath.Join(dir, "hint")}} {
 		r = s.run("echo 'sh: x: not found'; no-such-program", more...)
 		equal(t, "exit", exitText(r.Exit), "exited 127")
@@ -107,7 +107,7 @@ func TestEndsWithoutStreams(t *testing.T) {
 	equal(t, "hint of a stderr that is seen", r.Hint != nil, true)
 }
 
-// TestFilesNeedPipes: a terminal has one stream, and it goes nowhere else.
+// TestFilesNeedPipes: a terminal has one stream, which cannot go to a file.
 func TestFilesNeedPipes(t *testing.T) {
 	s := start(t)
 	for pointer, p := range map[string]obj{

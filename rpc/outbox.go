@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	// chunkBytes is the most raw output that one notification carries.
+	// chunkBytes is the maximum of raw output in one notification.
 	chunkBytes = 64 << 10
-	// batchBytes is how much is gathered before it is handed to the kernel, while
-	// there is more to send. What is queued meanwhile waits for all of it.
+	// batchBytes is how much is collected for one write to the kernel, while there is more to send. Messages queued
+	// meanwhile wait for all of it.
 	batchBytes = 256 << 10
-	// smallChunk and smallBatch take their place while something else is sent beside a
-	// flood: whoever waits for that waits for the client to take what is in front of it,
-	// which costs the client more than the server.
+	// smallChunk and smallBatch replace them while something else is sent beside a flood: that has to wait until the
+	// client has taken the data before it, and taking it costs the client more than the server.
 	smallChunk = 16 << 10
 	smallBatch = 32 << 10
-	// besideTime is how long that goes on after the last of it. Who has something sent less
-	// often is a person, who does not notice some milliseconds, and a flood that has just
-	// been started would go slower for its own answer.
+	// besideTime is how long this lasts after the last such message. If they come less often, they are for a person,
+	// who does not notice some milliseconds; and a flood that has just been started must not be slowed down by the
+	// answer to its own start.
 	besideTime = 100 * time.Millisecond
-	// controlBytes bounds what is owed to a client that reads nothing while it
-	// goes on asking, beside answers that have waited for room. Beyond it the connection is given up (pause.go).
+	// controlBytes limits the answers for a client that reads nothing while it goes on sending requests, without those
+	// that have waited for room. Beyond it the connection is given up (pause.go).
 	controlBytes = 64 << 20
 	// stuckTime is how long the last flush waits for a stdout that takes nothing.
 	stuckTime = 2 * time.Second
@@ -37,24 +36,21 @@ var (
 	errStuck      = errors.New("rpc: stdout has taken nothing for " + stuckTime.String() + "; what was owed is given up")
 )
 
-// An outbox is the only writer of the connection. It holds messages that are ready
-// to go, answers first of all, and lanes: a job's events, and cursors into its
-// output. Output is read from the job when its turn comes to be written, so that a
-// client which does not read costs an integer a stream, and one that reads again
-// gets it in larger pieces.
+// An outbox is the only writer of the connection. It holds messages that are ready to be sent, above all answers, and
+// lanes: the events of a job, and cursors into its output. Output is read from the job when its turn to be written
+// comes. So a client that does not read costs one integer per stream, and later gets the output in larger pieces.
 //
-// The order: control messages keep theirs and overtake lanes; the events of a lane
-// keep theirs and come after the output that they speak of; lanes take turns.
+// The order: control messages keep their order and overtake lanes; the events of a lane keep their order and come after
+// the output to which they refer; lanes take turns.
 //
-// One goroutine at a time is its writer: run, which may block, or whoever has just
-// queued something and calls send or flushSoon, which sends a little itself where
-// that blocks nobody (direct.go). Another thread that had to wake up for it first
+// One goroutine at a time is its writer: run, which may block, or a goroutine that has just queued something and calls
+// send or flushSoon, which sends a little itself if that does not block (direct.go). Waking up another thread first
 // would cost more than the message.
 type outbox struct {
 	// Immutable:
 	w       io.Writer
 	framing func() Framing
-	wake    chan struct{} // anybody -> run; capacity 1
+	wake    chan struct{} // any goroutine -> run; capacity 1
 	done    chan struct{} // closed when run has returned
 	broken  chan struct{} // closed when nothing can be written any more
 	eased   chan struct{} // takenLocked -> pauseReading; capacity 1
@@ -62,34 +58,34 @@ type outbox struct {
 	progress    atomic.Int64 // writes that the kernel has taken
 	limit       atomic.Int64 // of a message, in bytes
 	window      atomic.Int64 // of each stream, in bytes (flow.go)
-	screenEvery atomic.Int64 // how often at most a change of a screen is told, in nanoseconds
+	screenEvery atomic.Int64 // minimum time between notifications of screen changes, in nanoseconds
 	acks        atomic.Bool  // the client acknowledges output
 
 	// Owned by the writer:
 	direct   direct
-	raw      []byte // output on its way through the encoder
+	raw      []byte // output that is being encoded
 	stripped []byte // the same, without queries
 	encoded  []byte
 	batch    []byte // framed, to be written
 	beside   beside
 
 	mu      sync.Mutex
-	writing bool            // somebody is the writer
-	handed  bool            // the writer has left batch, and being it, to run
+	writing bool            // there is a writer
+	handed  bool            // the writer has left batch and its role to run
 	control []message       // answers and the like, in order
-	bytes   int             // in control, or reserved for what is about to be
+	bytes   int             // in control, or reserved for messages that are about to be
 	hasty   int             // in control, of messages that have not waited for room
-	pace    pace            // of the client, looked at while there is much of them
+	pace    pace            // of the client's reading, checked while hasty is large
 	waiting int             // answers that wait for room
 	roomy   sync.Cond       // bytes is below answerRoom, or err is set; its lock is mu
-	ready   []*lane         // with something to send, in turn
-	lanes   map[int64]*lane // by the job's handle: those that are open, until their last event is sent
+	ready   []*lane         // with something to send, in order of their turns
+	lanes   map[int64]*lane // open lanes by the job's handle, until their last event is sent
 	asks    asks            // the server's own requests
-	closing bool            // run ends when nothing is left
+	closing bool            // run ends when everything is sent
 	err     error           // set once, when broken is closed
 }
 
-// A message is the body of one that is ready to go.
+// A message is the body of a message that is ready to be sent.
 type message struct {
 	body   []byte
 	waited bool // for room, which was reserved for it
@@ -106,14 +102,13 @@ func newOutbox(w io.Writer, framing func() Framing) *outbox {
 	return o
 }
 
-// send queues a message that is ready to go. It never blocks.
+// send queues a message that is ready, and calls flushSoon. It never blocks.
 func (o *outbox) send(body []byte) {
 	o.queueThen(message{body: body}, nil)
 	o.flushSoon()
 }
 
-// queueThen queues a message, and does what has to be done before anything else is
-// queued. flushSoon is to follow.
+// queueThen queues a message, and calls then before anything else is queued. The caller must call flushSoon afterwards.
 func (o *outbox) queueThen(m message, then func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,7 +118,7 @@ func (o *outbox) queueThen(m message, then func()) {
 	}
 }
 
-// sendLocked queues a message that waits for no room; flushSoon is to follow.
+// sendLocked queues a message that does not wait for room. The caller must call flushSoon afterwards.
 func (o *outbox) sendLocked(body []byte) { o.queueLocked(message{body: body}) }
 
 func (o *outbox) queueLocked(m message) {
@@ -132,13 +127,13 @@ func (o *outbox) queueLocked(m message) {
 	}
 	o.control = append(o.control, m)
 	if m.waited {
-		return // its bytes were counted when they were reserved
+		return // Its bytes were counted when they were reserved.
 	}
 	o.bytes += len(m.body)
 	o.hurriedLocked(len(m.body))
 }
 
-// backlog is how many lanes have something to send, those included that may not.
+// backlog returns the number of lanes that have something to send, including those that may not send.
 func (o *outbox) backlog() (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -150,7 +145,7 @@ func (o *outbox) backlog() (n int) {
 	return n
 }
 
-// openedLocked notes a lane that is open from now on.
+// openedLocked records an open lane.
 func (o *outbox) openedLocked(l *lane) {
 	if o.lanes == nil {
 		o.lanes = map[int64]*lane{}
@@ -158,14 +153,14 @@ func (o *outbox) openedLocked(l *lane) {
 	o.lanes[l.handle] = l
 }
 
-// laneOf finds the lane of a job, which may be forgotten meanwhile; nil: there is none.
+// laneOf returns the lane of a job, which may be forgotten by now; nil: there is none.
 func (o *outbox) laneOf(handle int64) *lane {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.lanes[handle]
 }
 
-// othersThan are the jobs with open lanes that are not among these.
+// othersThan returns the jobs with open lanes that are not among these.
 func (o *outbox) othersThan(these []jobs.JobStats) (others []*jobs.Job) {
 	among := map[int64]bool{}
 	for _, j := range these {
@@ -181,7 +176,7 @@ func (o *outbox) othersThan(these []jobs.JobStats) (others []*jobs.Job) {
 	return others
 }
 
-// enqueueLocked gives a lane its turn; flushSoon is to follow.
+// enqueueLocked gives a lane a turn. The caller must call flushSoon afterwards.
 func (o *outbox) enqueueLocked(l *lane) {
 	if !l.queued && o.err == nil {
 		l.queued = true
@@ -196,7 +191,7 @@ func (o *outbox) poke() {
 	}
 }
 
-// breakLocked gives the connection up.
+// breakLocked gives up the connection.
 func (o *outbox) breakLocked(err error) {
 	if o.err == nil {
 		o.err = err
@@ -231,7 +226,7 @@ func (o *outbox) run() {
 	}
 }
 
-// begin makes run the writer, if there is something to write and nobody else is it.
+// begin makes run the writer, if there is something to write and there is no other writer.
 func (o *outbox) begin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -250,14 +245,14 @@ func (o *outbox) beginLocked() bool {
 	return true
 }
 
-// pendingLocked says whether there is anything to send. As long as nobody has spoken,
-// there is no way to.
+// pendingLocked reports whether there is anything to send. Until the client has sent its first byte nothing can be
+// sent.
 func (o *outbox) pendingLocked() bool {
 	return (len(o.control) > 0 || len(o.ready) > 0) && o.framing() != FramingUnknown
 }
 
-// refill frames what is next. Where there is nothing it returns false, and its caller
-// is not the writer any more: what comes from here on finds nobody there.
+// refill frames the next messages. If there are none, it returns false, and the caller is no longer the writer:
+// messages that are queued from then on need a new one.
 func (o *outbox) refill() bool {
 	for {
 		if o.batch = o.gather(o.batch[:0]); len(o.batch) > 0 || o.direct.beyond {
@@ -283,11 +278,11 @@ func (o *outbox) breakWith(err error) {
 }
 
 const (
-	// pieceBytes is what is written at once if the client does not take more at once, so that a client that reads
-	// slowly is seen to read: each piece is progress.
+	// pieceBytes is the size of one write if the client does not take more at once. So a client that reads slowly is
+	// seen to read: each piece counts as progress.
 	pieceBytes = 4 << 10
-	// ownPieceBytes is the same for a pipe in this process, where each write costs a switch of goroutines, and the
-	// reader is a client that takes what there is.
+	// ownPieceBytes is the same for a pipe in this process: each write costs a switch of goroutines, and the reader is
+	// a client that takes all there is.
 	ownPieceBytes = 32 << 10
 )
 
@@ -303,7 +298,7 @@ func (o *outbox) write(batch []byte) error {
 	return nil
 }
 
-// writeSome writes what the client takes at once, or waits until it has taken a piece.
+// writeSome writes as much as the client takes at once, or waits until it has taken a piece.
 func (o *outbox) writeSome(batch []byte) (n int, err error) {
 	if o.direct.to != nil {
 		if n, err = o.direct.to.WriteNow(batch); n > 0 || err != nil {
@@ -323,7 +318,7 @@ func (o *outbox) over() bool {
 	return o.err != nil || o.closing && !o.writing && len(o.control) == 0 && len(o.ready) == 0
 }
 
-// gather frames what is to be sent next: nothing, or about enough bytes.
+// gather frames the next messages: none, or about enough bytes.
 func (o *outbox) gather(batch []byte) []byte {
 	framing := o.framing()
 	for len(batch) < o.enough() && !o.direct.beyond {
@@ -344,7 +339,7 @@ func (o *outbox) gather(batch []byte) []byte {
 	return batch
 }
 
-// enough is how much to gather.
+// enough returns how many bytes to collect.
 func (o *outbox) enough() int {
 	switch {
 	case o.direct.on:
@@ -355,7 +350,7 @@ func (o *outbox) enough() int {
 	return batchBytes
 }
 
-// chunk is the most raw output that the next notification carries.
+// chunk returns the maximum of raw output in the next notification.
 func (o *outbox) chunk() int {
 	if o.beside.isSmall() {
 		return smallChunk
@@ -363,20 +358,20 @@ func (o *outbox) chunk() int {
 	return chunkBytes
 }
 
-// beside tells floods from what is sent beside them. A flood fills what it is given; a job
-// that is alone may send what it likes.
+// beside distinguishes floods from messages that are sent beside them. A flood fills each chunk; a job that is alone
+// may send as much as it likes.
 type beside struct {
-	filled bool      // there was as much of the job's output as might be sent
-	job    int64     // that has sent something last
+	filled bool      // there was as much of the job's output as could be sent
+	job    int64     // the job that has sent something last
 	last   time.Time // when something else was sent
 }
 
 func (b *beside) answered() { b.last = time.Now() }
 
-// sent takes a message of n bytes of a job.
+// sent records a message of n bytes of a job.
 func (b *beside) sent(job int64, n int) {
 	if n == 0 {
-		return // it was not what it seemed
+		return // There was nothing to send after all.
 	}
 	if job != b.job && !b.filled {
 		b.last = time.Now()
@@ -386,7 +381,7 @@ func (b *beside) sent(job int64, n int) {
 
 func (b *beside) isSmall() bool { return time.Since(b.last) < besideTime }
 
-// next takes the next control message, or else the next lane.
+// next removes and returns the next control message, or, if there is none, the next lane.
 func (o *outbox) next() ([]byte, *lane) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -410,8 +405,8 @@ func (o *outbox) next() ([]byte, *lane) {
 	return nil, nil
 }
 
-// flush writes what is owed and ends run. It gives up once the client has taken
-// nothing for stuckTime; a write that is stuck then stays so until the process ends.
+// flush writes everything that is queued, and ends run. It gives up if the client has taken nothing for stuckTime. A
+// write that is stuck then remains so until the process ends.
 func (o *outbox) flush() error {
 	o.mu.Lock()
 	o.closing = true
@@ -425,7 +420,7 @@ func (o *outbox) flush() error {
 		case <-o.done:
 			return o.brokenBy()
 		case <-o.broken:
-			return o.brokenBy() // a write that is stuck may never end
+			return o.brokenBy() // A write that is stuck may never end.
 		case <-t.C:
 			now := o.progress.Load()
 			if now == seen {
@@ -438,7 +433,7 @@ func (o *outbox) flush() error {
 	}
 }
 
-// brokenBy is why nothing can be written any more; nil: it can.
+// brokenBy returns the reason why nothing can be written any more; nil: the connection works.
 func (o *outbox) brokenBy() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

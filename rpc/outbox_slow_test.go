@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// A slowPipe takes what fits and has the writer wait for the rest, as the kernel does. The test is the reader.
+// A slowPipe accepts the bytes that fit and makes the writer wait for the rest, as the kernel does. The test is the
+// reader.
 type slowPipe struct {
 	capacity int
-	queued   chan int      // how much is in it; the goroutine that works with it holds the value
+	queued   chan int      // number of bytes in it; the goroutine that changes it holds the value
 	full     chan struct{} // a blocking write waits for room
 	room     chan struct{} // something was read
 }
@@ -44,13 +45,13 @@ func (s *slowPipe) read(n int) {
 	<-s.full
 }
 
-// A slowDirectPipe also says what it takes at once.
+// A slowDirectPipe can also write without blocking.
 type slowDirectPipe struct{ *slowPipe }
 
 func (s slowDirectPipe) WriteNow(p []byte) (n int, err error) { return s.take(p), nil }
 
-// A client that reads is seen to after each 4 KiB, however much is written at once when it reads fast: it may take all
-// of stuckTime for that.
+// TestSlowReaderIsProgress: a reading client is noticed after each 4 KiB, however much is written at once when it reads
+// fast: it may take all of stuckTime for 4 KiB.
 func TestSlowReaderIsProgress(t *testing.T) {
 	const (
 		capacity = 64 << 10

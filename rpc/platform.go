@@ -8,8 +8,7 @@ import (
 	"shelld/schema"
 )
 
-// platformGet tells what platform of initialize tells, and the shells, which it may have to
-// ask for their versions.
+// platformGet returns the platform as initialize does, and the shells. For their versions it may have to run them.
 func (s *Server) platformGet(r *request) error {
 	var p schema.PlatformGetParams
 	if err := r.decode(&p); err != nil {
@@ -50,7 +49,7 @@ func shellFeatures(s jobs.Syntax) *schema.ShellFeatures {
 	return &schema.ShellFeatures{Pipelines: s.Pipelines, Redirects: s.Redirects, BackgroundJobs: s.Jobs, Heredoc: s.HereDocs}
 }
 
-// platform is what is known at once: no program is asked.
+// platform returns the facts that are known at once, without running a program.
 func (s *Server) platform() schema.Platform {
 	shell := s.mgr.DefaultShell()
 	p := schema.Platform{

@@ -7,24 +7,24 @@ import (
 	"shelld/schema"
 )
 
-// portCondition is the condition port as the engine takes it. at is the JSON pointer of the
-// condition in its params, for errors.
+// portCondition converts the condition port to the engine's. at is the JSON pointer of the condition in its params, for
+// errors.
 func portCondition(port int64, at string) (jobs.Condition, error) {
 	if !slices.Contains(jobs.Conditions(), jobs.UntilPort) {
 		return jobs.Condition{}, unsupported(at+"/port", "port", "this system does not tell who listens; wait for the line in which the program says so (pattern)")
 	}
-	return jobs.Condition{Kind: jobs.UntilPort, Port: uint16(port)}, nil // the schema has seen that it fits
+	return jobs.Condition{Kind: jobs.UntilPort, Port: uint16(port)}, nil // The schema ensures that it fits.
 }
 
-// portMatch is who listens, as a match.
+// portMatch returns the listening process as a match.
 func portMatch(p *jobs.Port) *schema.Match {
 	return &schema.Match{Port: optional(int64(p.Port)), Address: &p.Address, PID: optional(int64(p.PID)), Command: optional(p.Command)}
 }
 
-// listeningPortBytes is more than one takes in JSON.
+// listeningPortBytes is an upper bound for one port in JSON.
 const listeningPortBytes = 128
 
-// listeningPorts is nil where nobody has looked.
+// listeningPorts converts ports. It returns nil if the job was not checked for ports.
 func listeningPorts(ports []jobs.Port) (all []schema.ListeningPort) {
 	if ports == nil {
 		return nil

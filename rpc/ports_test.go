@@ -10,7 +10,7 @@ import (
 	"shelld/schema"
 )
 
-// What nobody has looked for is absent, and what is not known as well.
+// TestPortsAsTheyAreTold: ports that were not searched for are absent, and so are unknown values.
 func TestPortsAsTheyAreTold(t *testing.T) {
 	for _, c := range []struct {
 		ports []jobs.Port
@@ -35,7 +35,7 @@ func TestPortsAsTheyAreTold(t *testing.T) {
 	}
 }
 
-// A job's ports are cut where they have no room beside the rest.
+// TestPortsFit: a job's ports are cut if they do not fit beside the rest.
 func TestPortsFit(t *testing.T) {
 	j := longJob()
 	for range 256 {

@@ -9,8 +9,8 @@ import (
 	"shelld/schema"
 )
 
-// This file quotes output in answers: cut to size, with a mark where something was left out. job/read and job/output
-// carry bytes instead, so that a client can put them together; see textOrBase64.
+// This file quotes output in answers: cut to size, with a mark at the omission. job/read and job/output carry bytes
+// instead, so that a client can join them; see textOrBase64.
 
 // A quotation says how output is quoted.
 type quotation struct {
@@ -35,8 +35,8 @@ func (q quotation) quote(j *jobs.Job, name jobs.Stream, r jobs.Range, skip ...jo
 	return p
 }
 
-// quoteRun is quote for the answer of job/run, whose output begins at the job's first byte. The bytes that are beside
-// plain text are not those of what it shows, and so there are none unless they are all of the output.
+// quoteRun is quote for the answer of job/run, whose output begins at the job's first byte. Plain text does not show
+// all bytes, so base64 is added to it only if it can hold all of the output.
 func (q quotation) quoteRun(j *jobs.Job, name jobs.Stream, r jobs.Range) rendering {
 	p := q.quote(j, name, r)
 	if q.plain && r.To-r.From <= int64(q.maxBytes) {
@@ -47,7 +47,7 @@ func (q quotation) quoteRun(j *jobs.Job, name jobs.Stream, r jobs.Range) renderi
 	return p
 }
 
-// text is an excerpt as text, with a mark between head and tail if it was cut.
+// text returns an excerpt as text, with a mark between head and tail if it was cut.
 func (q quotation) text(b []byte, cut *jobs.Truncated) (p rendering) {
 	if cut == nil {
 		s := string(validUTF8(b))
@@ -66,7 +66,7 @@ func (q quotation) text(b []byte, cut *jobs.Truncated) (p rendering) {
 	return p
 }
 
-// markBehind is the line that stands between a head and its tail.
+// markBehind returns the line between a head and its tail.
 func markBehind(head []byte, cut *jobs.Truncated) string {
 	mark := fmt.Sprintf("[... %d bytes, %d lines left out ...]\n", cut.OmittedBytes, cut.OmittedLines)
 	if n := len(head); n > 0 && head[n-1] != '\n' {
@@ -89,7 +89,7 @@ func truncated(t *jobs.Truncated) *schema.Truncated {
 	return &schema.Truncated{HeadBytes: t.HeadBytes, TailBytes: t.TailBytes, OmittedBytes: t.OmittedBytes, OmittedLines: t.OmittedLines}
 }
 
-// validUTF8 is jobs.ValidUTF8 without a copy of what is valid.
+// validUTF8 is jobs.ValidUTF8, but does not copy valid text.
 func validUTF8(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
@@ -102,7 +102,8 @@ func encode64(b []byte) *string {
 	return &s
 }
 
-// textOrBase64 is text if the bytes are UTF-8, and base64 otherwise, so that the bytes can be had from it in any case.
+// textOrBase64 returns text if the bytes are UTF-8, and base64 otherwise, so that the client can always restore the
+// bytes.
 func textOrBase64(b []byte, wantBase64 bool) (p rendering) {
 	if wantBase64 || !utf8.Valid(b) {
 		p.base64 = encode64(b)

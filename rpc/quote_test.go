@@ -9,7 +9,7 @@ import (
 	"shelld/schema"
 )
 
-// TestRunNotUTF8: bytes that are not UTF-8 never remove the text of a stream; they are beside it.
+// TestRunNotUTF8: bytes that are not UTF-8 never replace the text of a stream; they are beside it.
 func TestRunNotUTF8(t *testing.T) {
 	s := start(t)
 	bytesOf := func(p *string) string {
@@ -37,7 +37,8 @@ func TestRunNotUTF8(t *testing.T) {
 	r = s.run("echo café", "format", "text")
 	equal(t, "bytes beside UTF-8", bytesOf(r.StdoutBase64), "(none)")
 
-	// What was cut: the bytes of the text's head and tail, and with plain none, since they would be others.
+	// Of cut output: the bytes of the text's head and tail. With plain there are none, since they would differ from the
+	// text.
 	const long = `printf 'a\351\n'; seq 1000; printf '\351z\n'`
 	r = s.run(long, "format", "text", "maxBytes", 10)
 	head, tail, _ := unmarked(t, str(r.Stdout), r.Truncated["stdout"])
@@ -49,7 +50,7 @@ func TestRunNotUTF8(t *testing.T) {
 	equal(t, "their bytes", bytesOf(r.StdoutBase64), "(none)")
 }
 
-// unmarked is what a text that was cut has before and behind its mark, and the mark.
+// unmarked returns the text before and after the mark of a cut text, and the mark.
 func unmarked(t *testing.T, text string, cut schema.Truncated) (head, tail, mark string) {
 	t.Helper()
 	m := cut.Mark
@@ -63,7 +64,7 @@ func unmarked(t *testing.T, text string, cut schema.Truncated) (head, tail, mark
 	return text[:m.Offset], text[m.Offset+m.Bytes:], m.Text
 }
 
-// TestTruncationMark: a text that was cut has a line that says so, in all answers that quote output.
+// TestTruncationMark: a cut text has a line that says so, in all answers that quote output.
 func TestTruncationMark(t *testing.T) {
 	s := start(t)
 	check := func(what, text string, cut schema.Truncated, head, mark, tail string) {
@@ -93,7 +94,7 @@ func TestTruncationMark(t *testing.T) {
 	st := do[schema.JobStartResult](s, "job/start", obj{"argv": []string{"seq", "1000"}, "mode": "pipe", "wait": obj{"until": []obj{{"closed": true}}, "maxBytes": 10, "mark": false}})
 	equal(t, "a start's wait without mark", texts(*st.Outcome)["stdout"], "1\n2\n1000\n")
 
-	// None where it is not wanted, where nothing is shown, in bytes, and where nothing was cut.
+	// There is none if it is not wanted, if nothing is shown, in bytes, and if nothing was cut.
 	r = s.run("seq 1000", "maxBytes", 10, "mark", false)
 	equal(t, "without mark", str(r.Stdout), "1\n2\n1000\n")
 	equal(t, "its mark", r.Truncated["stdout"].Mark, nil)
@@ -111,7 +112,7 @@ func TestTruncationMark(t *testing.T) {
 	}
 }
 
-// TestRunDefaultFormat: a run and a wait have one default, plain: of a progress bar the last state.
+// TestRunDefaultFormat: the default format of a run and of a wait is plain: it shows the last state of a progress bar.
 func TestRunDefaultFormat(t *testing.T) {
 	s := start(t)
 	const bar = `for i in 1 2 3 4 5 6 7 8 9; do printf '\r\033[32m%d0%%\033[0m' $i; done; printf '\r100%%\n'`
@@ -120,7 +121,7 @@ func TestRunDefaultFormat(t *testing.T) {
 	equal(t, "a wait", texts(*st.Outcome)["stdout"], "100%\n")
 }
 
-// TestRunNothing: job/run needs something to run. A client whose command is undefined sends none.
+// TestRunNothing: job/run needs a command. A client whose command is undefined sends none.
 func TestRunNothing(t *testing.T) {
 	s := start(t)
 	for _, p := range []obj{{}, {"mode": "pty"}, {"cwd": ".", "timeoutMs": 100}, {"_meta": obj{"a": 1}}} {

@@ -98,12 +98,12 @@ func TestReadFormats(t *testing.T) {
 	equal(t, "next offset", r.NextOffset, 11)
 }
 
-// TestPlainFromInside reads output from each of its bytes on, and in pieces: what is shown is what the whole shows
-// from there on, wherever sequences are cut.
+// TestPlainFromInside reads output from each of its bytes on, and in pieces: the result is the same as that part of the
+// whole, wherever sequences are cut.
 func TestPlainFromInside(t *testing.T) {
 	var output strings.Builder
 	var shown []string             // of each byte
-	for i, part := range []string{ // text and sequences by turns
+	for i, part := range []string{ // text and sequences alternate
 		"one ", "\x1b[1;32m", "two", "\x1b[0m", " ", "\x1b]0;" + strings.Repeat("a long title ", 100) + "\a",
 		"three ", "\x1b(B", "f\nur ", "\x1b]8;;x\x1b\\", "five ", "\x1bPq\a", "six ", "\x1b[1;3", "\n42 files ", "\x1b\x1b[m", "seven ",
 		"\x1b[3\x18", "eight → 😀é", "\x1b]2;é\a", "ü\n", "\u009b",
@@ -113,7 +113,7 @@ func TestPlainFromInside(t *testing.T) {
 		for _, c := range part {
 			shown = append(shown, make([]string, utf8.RuneLen(c))...)
 			if i%2 == 0 {
-				shown[len(shown)-1] = string(c) // in the piece where it ends
+				shown[len(shown)-1] = string(c) // in the piece in which it ends
 			}
 		}
 	}
@@ -146,7 +146,7 @@ func TestPlainFromInside(t *testing.T) {
 	equal(t, "a wait", str(r.Outcome.Output["stdout"].Text), from(6))
 }
 
-// TestPlainOfHalfACharacter: while its rest may come, it is no character; at the end it is none for good.
+// TestPlainOfHalfACharacter: while its rest may arrive, it is not shown; at the end it is shown as invalid.
 func TestPlainOfHalfACharacter(t *testing.T) {
 	s := start(t)
 	h := s.pipe(`printf 'A\342'; read x; printf '\206\222B\342\206'`, "stdin", "open", "stderr", "discard")
@@ -162,7 +162,7 @@ func TestPlainOfHalfACharacter(t *testing.T) {
 	equal(t, "the rest", rest, "→B\uFFFD\uFFFD")
 }
 
-// TestReadGap: what the spool has dropped is told, and what is left adds up.
+// TestReadGap: output that the spool has dropped is reported, and the rest adds up.
 func TestReadGap(t *testing.T) {
 	s := start(t, "options", obj{"persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": 128 << 10}})
 	const total = 2_000_000

@@ -10,8 +10,8 @@ import (
 	"shelld/schema"
 )
 
-// Nothing that is sent to the client, or logged, has a secret value in it: not output, events
-// and what is known of jobs, and not the words of errors, which quote what the client has sent.
+// TestSecretsAreNotSent: no message to the client, and no log record, contains a secret value: neither output, events
+// and job infos, nor error messages, which quote data from the client.
 func TestSecretsAreNotSent(t *testing.T) {
 	const secret = "hunter2hunter2"
 	var log strings.Builder

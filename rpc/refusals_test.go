@@ -11,18 +11,18 @@ import (
 	"shelld/schema"
 )
 
-// A refusal is a request that a server must refuse, with the facts that help to mend
-// it. They all go to one session, whose files and jobs refusalSetting makes.
+// A refusal is a request that a server must refuse, with the facts that help to correct it. All are sent in one
+// session, with the files and jobs of refusalSetting.
 type refusal struct {
 	name   string
 	method string
 	params any
 	kind   schema.Kind
 	want   obj    // members of data; for invalidParams, of its first error
-	says   string // what the message speaks of
+	says   string // part of the message
 }
 
-// refusalSetting makes the files and jobs that the refusals speak of.
+// refusalSetting creates the files and jobs to which the refusals refer.
 func refusalSetting(t *testing.T) *session {
 	root := t.TempDir()
 	for name, content := range map[string]string{"noexec": "#!/bin/sh\n", "strayinterp": "#!/no/such/interpreter\n", "plain": "", "binary": "\x00\x01\x02"} {
@@ -144,8 +144,7 @@ var refusals = []refusal{
 	{"a from that is none", "job/wait", obj{"handle": 1, "until": []obj{}, "from": "begin"}, schema.KindInvalidParams, obj{"pointer": "/from"}, ""},
 }
 
-// TestRefusals: each is refused with its facts and without effect, and the next good
-// request is answered.
+// TestRefusals: each request is refused with its facts and without effect, and the next valid request is answered.
 func TestRefusals(t *testing.T) {
 	s := refusalSetting(t)
 	root := s.get("tty").Cwd
@@ -160,8 +159,7 @@ func TestRefusals(t *testing.T) {
 			do[schema.JobListResult](s, "job/list", nil)
 		})
 	}
-	// None of them started anything, and nothing of what they would have written got
-	// to the terminal.
+	// None of them started a job, and none of their input reached the terminal.
 	if jobs := do[schema.JobListResult](s, "job/list", nil).Jobs; len(jobs) != 5 {
 		t.Errorf("there are %d jobs, want the 5 that were started", len(jobs))
 	}
@@ -193,7 +191,7 @@ func checkFacts(t *testing.T, f *failure, r refusal, root string) {
 	}
 }
 
-// TestRefusalLists: the lists that some refusals carry.
+// TestRefusalLists checks the lists in the data of some errors.
 func TestRefusalLists(t *testing.T) {
 	s := refusalSetting(t)
 	var live []string
@@ -223,7 +221,7 @@ func TestRefusalLists(t *testing.T) {
 	}
 }
 
-// TestRefusedNameIsFree: a start that fails gives its name back.
+// TestRefusedNameIsFree: a start that fails releases its name.
 func TestRefusedNameIsFree(t *testing.T) {
 	s := start(t)
 	c := s.begin("job/start", obj{"argv": []string{"no-such-program"}, "name": "n"})
@@ -270,7 +268,7 @@ func TestAllowedDirectories(t *testing.T) {
 	do[schema.JobListResult](s, "job/list", nil)
 }
 
-// TestSeveralMistakes: many hosts show the message alone, so it has a mistake: one with a suggestion if there is any.
+// TestSeveralMistakes: many hosts show only the message, so it has one mistake: one with a suggestion if there is any.
 func TestSeveralMistakes(t *testing.T) {
 	s := start(t)
 	for _, test := range []struct {
@@ -290,7 +288,7 @@ func TestSeveralMistakes(t *testing.T) {
 	}
 }
 
-// TestTildeDirectory: ~ as a directory is refused with the reason that it is the shell's.
+// TestTildeDirectory: ~ as a directory is refused with the reason that only a shell expands it.
 func TestTildeDirectory(t *testing.T) {
 	s := start(t)
 	for _, cwd := range []string{"~", "~/src"} {

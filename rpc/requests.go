@@ -7,40 +7,40 @@ import (
 	"shelld/schema"
 )
 
-// The server has requests of its own, which the client answers. Their way:
+// The server has requests of its own, which the client answers. Their path:
 //
 //	a job's event -> the lane, behind the output before it -> sent        (secret.go)
 //	a question of the engine's -> sent at once                            (confirm.go)
 //	the answer    -> stream -> Handle -> takeAnswer, on the reading goroutine
 //
-// Nobody waits for an answer: what is to be done with it is part of the ask. So there is
-// nothing to be ended when none comes.
+// No goroutine waits for an answer: the ask holds the function that handles it. So there is nothing to clean up if no
+// answer comes.
 //
-// Their ids are strings that begin with s. The client may have the same: an id belongs to
-// whoever asks under it, and a message with a method asks.
+// Their ids are strings that begin with s. The client may use the same ids: an id belongs to the side that sent the
+// request, and a message with a method is a request.
 
-// An ask is one request of the server's. All but what is immutable is guarded by out.mu.
+// An ask is one request of the server. Everything except the immutable fields is guarded by out.mu.
 type ask struct {
 	// Immutable:
 	method string
 	params any
-	// answered is called once, with one of the two, if the answer comes in time: on the
-	// reading goroutine, which it must not block. The result is wiped afterwards.
+	// answered is called once, with one of the two, if the answer comes in time. It is called on the reading goroutine,
+	// and must not block it. The result is wiped afterwards.
 	answered func(s *Server, result, failure json.RawMessage)
 
 	id   string // "" = it was not sent
 	over bool   // it is answered or withdrawn, and will not be sent any more
 }
 
-// asks are those that were sent and not answered. They are guarded by out.mu.
+// asks are the requests that were sent and not answered. They are guarded by out.mu.
 type asks struct {
 	last    uint64
 	pending map[string]*ask // by id
-	closed  bool            // nothing more is asked
+	closed  bool            // no more requests are sent
 }
 
-// askLocked returns the message with an ask, which is sent from here on; nil where it is not
-// to be sent any more.
+// askLocked returns the message for an ask, and records the ask as sent. It returns nil if the ask must not be sent any
+// more.
 func (o *outbox) askLocked(a *ask) []byte {
 	if a.over || o.asks.closed || a.id != "" {
 		return nil
@@ -54,14 +54,14 @@ func (o *outbox) askLocked(a *ask) []byte {
 	return marshal(schema.RequestMessage{JSONRPC: "2.0", ID: marshal(a.id), Method: a.method, Params: marshal(a.params)})
 }
 
-// sendAskLocked sends an ask that has no output to wait for; flushSoon is to follow.
+// sendAskLocked sends an ask that does not wait for output. The caller must call flushSoon afterwards.
 func (o *outbox) sendAskLocked(a *ask) {
 	if body := o.askLocked(a); body != nil {
 		o.sendLocked(body)
 	}
 }
 
-// withdrawLocked takes an ask back, if it is not answered; flushSoon is to follow.
+// withdrawLocked withdraws an ask if it is not answered. The caller must call flushSoon afterwards.
 func (o *outbox) withdrawLocked(a *ask) {
 	if a.over {
 		return
@@ -74,7 +74,7 @@ func (o *outbox) withdrawLocked(a *ask) {
 	o.sendLocked(notification("$/cancelRequest", schema.CancelRequestParams{ID: marshal(a.id)}))
 }
 
-// withdrawAll takes back what is not answered, and asks nothing more.
+// withdrawAll withdraws all unanswered requests. No more are sent.
 func (o *outbox) withdrawAll() {
 	o.mu.Lock()
 	o.asks.closed = true
@@ -85,8 +85,7 @@ func (o *outbox) withdrawAll() {
 	o.flushSoon()
 }
 
-// asked is the ask that an answer with this id is for, and which is over with it; nil where
-// there is none.
+// asked returns the ask that an answer with this id is for, and marks it as over; nil: there is none.
 func (o *outbox) asked(id json.RawMessage) *ask {
 	var name string
 	if len(id) == 0 || id[0] != '"' || json.Unmarshal(id, &name) != nil {
@@ -102,10 +101,9 @@ func (o *outbox) asked(id json.RawMessage) *ask {
 	return a
 }
 
-// takeAnswer takes an answer of the client's. One that nobody waits for, or no more, is
-// ignored.
+// takeAnswer handles an answer of the client. It ignores one that has no pending request.
 func (s *Server) takeAnswer(env envelope) {
-	defer clear(env.Result) // it may be a secret, and lies in the reader's buffer
+	defer clear(env.Result) // It may be a secret, and lies in the reader's buffer.
 	a := s.out.asked(env.ID)
 	if a == nil {
 		s.log.Debug("an answer to what is not asked", "id", clip(string(env.ID), 100))

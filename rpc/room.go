@@ -6,29 +6,30 @@ import (
 	"time"
 )
 
-// Large answers wait for room, so that a client that reads more slowly than the server answers costs a bounded amount
-// of memory and is not given up for it. Two things are bounded:
+// Large answers wait for room, so that a client that reads more slowly than the server answers uses a bounded amount of
+// memory, and its connection is not given up. Two things are bounded:
 //
-//   - the bytes that are queued in the outbox: a large answer is queued only when less than answerRoom is;
-//   - the number of answers that are being made and may be large, or are made and wait for that: each has a place,
-//     which its request takes before the output, the screen or the list that it quotes is read, and gives back with
-//     the answer. Since JSON may make six bytes of one, output counts six times until it is read.
+//   - the bytes that are queued in the outbox: a large answer is queued only if less than answerRoom is;
+//   - the number of answers that are being made and may be large, or are made and wait to be queued: each has a place.
+//     Its request takes the place before it reads the output, the screen or the list that it quotes, and returns it
+//     with the answer. Since JSON may take six bytes for one, output counts six times until it is read.
 //
 // The goroutine of a request waits for both, and nothing else does: neither the goroutine that reads requests nor a
-// job's turn. So a kill and any other small answer pass those that wait. A request takes its place in the job's order
-// first, and waits for room then. Meanwhile it costs some 10 kB, goroutines included, and maxInFlight bounds that.
+// job's turn. So a kill and any other small answer overtake those that wait. A request first takes its place in the
+// job's order, and then waits for room. Meanwhile it costs some 10 kB, goroutines included, and maxInFlight limits
+// that.
 //
-// Small answers do not wait. If too much of them is queued, requests wait to be read (pause.go).
+// Small answers do not wait. If too much of them is queued, no more requests are read (pause.go).
 
 const (
-	// smallAnswer is the longest answer, in bytes of JSON, that does not wait. As many as may be in flight have room in
-	// controlBytes.
+	// smallAnswer is the maximum size of an answer, in bytes of JSON, that does not wait. controlBytes has room for as
+	// many of them as there may be requests in flight.
 	smallAnswer = controlBytes / maxInFlight
-	// answerRoom is how many bytes may be queued before a large answer waits.
+	// answerRoom is the number of queued bytes from which on a large answer waits.
 	answerRoom = 8 << 20
-	// mostPlaces is how many large answers are made at a time, and wait for room.
+	// mostPlaces is the maximum number of large answers that are being made or wait for room.
 	mostPlaces = 4
-	// answerMembers is about what an answer takes beside the texts in it.
+	// answerMembers is roughly the size of an answer without the texts in it.
 	answerMembers = 512
 )
 
@@ -37,18 +38,19 @@ type places chan struct{}
 
 func newPlaces() places { return make(places, mostPlaces) }
 
-// newSearchPlaces are those of searches, which may take long: as many as run at a time.
+// newSearchPlaces returns the places of searches, which may take long: as many as may run at a time.
 func newSearchPlaces() places { return make(places, max(runtime.GOMAXPROCS(0)/2, 1)) }
 
-// An answerPlace is what a request has of places.
+// An answerPlace is the place that a request has taken.
 type answerPlace struct {
 	mu     sync.Mutex
 	of     places // nil: it has none
 	closed bool   // the request needs none any more
 }
 
-// takePlace waits until the request may make an answer of up to about so many bytes of JSON. It returns false if the request is
-// cancelled (with heedCancel), or nothing can be sent any more. Only one goroutine at a time may call it for a request.
+// takePlace waits until the request may make an answer of up to about so many bytes of JSON. It returns false if the
+// request is cancelled (with heedCancel), or nothing can be sent any more. Only one goroutine at a time may call it for
+// a request.
 func (r *request) takePlace(bytes int64, heedCancel bool) bool {
 	if bytes+int64(len(r.id)) <= smallAnswer {
 		return true
@@ -87,18 +89,18 @@ func (r *request) hasPlace() bool {
 	return r.place.of != nil
 }
 
-// takePlaceNow takes a place if there is one.
+// takePlaceNow takes a place if one is free.
 func (r *request) takePlaceNow() bool {
 	select {
 	case r.server.places <- struct{}{}:
-		r.place.of = r.server.places // nothing else knows the request yet
+		r.place.of = r.server.places // Nothing else has access to the request yet.
 		return true
 	default:
 		return false
 	}
 }
 
-// leavePlace gives the place back. Waiters for a place of this request return false.
+// leavePlace returns the place. Calls that wait for a place of this request return false.
 func (r *request) leavePlace() {
 	r.cancel()
 	r.place.mu.Lock()
@@ -109,16 +111,17 @@ func (r *request) leavePlace() {
 	r.place.of, r.place.closed = nil, true
 }
 
-// roomFor is takePlace as the engine calls it, before it reads so many bytes of output that the answer will quote.
+// roomFor is takePlace for the engine, which calls it before it reads so many bytes of output that the answer will
+// quote.
 func (r *request) roomFor(bytes int64) bool {
 	return r.takePlace(answerMembers+escapedBytes*bytes, true)
 }
 
-// roomForScreen is the same for a screen. With its title, and up to six bytes for a cell, no screen is sure to be short.
+// roomForScreen is the same for a screen. With its title, and up to six bytes per cell, any screen may be long.
 func (r *request) roomForScreen() bool { return r.takePlaceOf(r.server.places, true) }
 
-// reserve waits until the outbox has room for an answer, and reserves it. Nothing is reserved for a small answer,
-// nor when nothing can be sent any more: then it returns false.
+// reserve waits until the outbox has room for an answer, and reserves it. It returns false without reserving anything
+// if the answer is small or nothing can be sent any more.
 func (o *outbox) reserve(bytes int) bool {
 	if bytes <= smallAnswer {
 		return false
@@ -137,21 +140,21 @@ func (o *outbox) reserve(bytes int) bool {
 	return true
 }
 
-// unreserve gives room back that is not needed.
+// unreserve releases reserved room that is not needed.
 func (o *outbox) unreserve(bytes int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.freeLocked(bytes)
 }
 
-// freeLocked notes that so many bytes are queued, or reserved, no more.
+// freeLocked records that so many bytes are no longer queued or reserved.
 func (o *outbox) freeLocked(bytes int) {
 	if o.bytes -= bytes; o.bytes < answerRoom {
 		o.roomy.Broadcast()
 	}
 }
 
-// A pace is how far the client has read, and when that was last seen to change.
+// A pace is how far the client has read, and when that last changed.
 type pace struct {
 	progress int64
 	at       time.Time
@@ -165,8 +168,8 @@ func (p *pace) stuck(progress int64) bool {
 	return time.Since(p.at) >= stuckTime
 }
 
-// delivers reports whether large answers wait for a client that goes on reading. If they wait for one that has
-// stopped, the connection is given up.
+// delivers reports whether large answers wait for a client that goes on reading. If they wait for one that has stopped,
+// the connection is given up.
 func (s *Server) delivers(p *pace) bool {
 	stuck := p.stuck(s.out.progress.Load())
 	s.out.mu.Lock()

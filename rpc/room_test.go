@@ -25,9 +25,9 @@ type bulk struct {
 	t       *testing.T
 	in      *io.PipeWriter
 	out     *bufio.Reader
-	over    chan error // what Serve has returned, and then what Close has
-	base    uint64     // what was in use before
-	largest uint64     // that was in use beside that
+	over    chan error // the result of Serve, and then that of Close
+	base    uint64     // memory in use before
+	largest uint64     // maximum in use beyond base
 	sent    atomic.Int64
 }
 
@@ -73,7 +73,7 @@ func (b *bulk) send(requests ...obj) {
 		r["jsonrpc"], r["id"] = "2.0", b.sent.Add(1)
 		text.WriteString(encode(r) + "\n")
 	}
-	go func() { _, _ = b.in.Write(text.Bytes()) }() // It fails where the server has ended, which the test sees.
+	go func() { _, _ = b.in.Write(text.Bytes()) }() // It fails if the server has ended, which the test notices.
 }
 
 // next reads one message.
@@ -96,7 +96,7 @@ func (b *bulk) ask(method string, params obj) json.RawMessage {
 	return a.Result
 }
 
-// answers reads so many answers and reports how many of them are longer than length. Now and then it looks what is
+// answers reads so many answers and returns how many of them are longer than length. Now and then it checks the memory
 // in use.
 func (b *bulk) answers(n, length int) (long int) {
 	b.t.Helper()
@@ -115,7 +115,7 @@ func (b *bulk) answers(n, length int) (long int) {
 	return long
 }
 
-// inUse notes what this process holds; the first time it is the base.
+// inUse records the memory in use; the first time it sets the base.
 func (b *bulk) inUse() {
 	var m runtime.MemStats
 	runtime.GC()
@@ -126,8 +126,8 @@ func (b *bulk) inUse() {
 	b.largest = max(b.largest, m.HeapAlloc-min(b.base, m.HeapAlloc))
 }
 
-// bulkBound is what a server may hold for answers that were not read: those that are queued, and those that are
-// made, as text and encoded; the test's own buffers; and garbage that is not collected yet.
+// bulkBound is the maximum memory of a server for unread answers: queued ones, and ones that are being made, as text
+// and encoded; the test's own buffers; and garbage that is not collected yet.
 const bulkBound = 96 << 20
 
 // shortBound is the same for many short answers, each of which has a goroutine.
@@ -141,7 +141,7 @@ func (b *bulk) checkUse() {
 	}
 }
 
-// bulkOutput starts a job that has written somewhat more than 1 MiB and is closed.
+// bulkOutput starts a job that writes somewhat more than 1 MiB and closes.
 func (b *bulk) bulkOutput() (handle int64) {
 	b.t.Helper()
 	var r schema.JobStartResult
@@ -160,7 +160,7 @@ func repeated(n int, method string, params obj) (all []obj) {
 	return all
 }
 
-// A client that reads as fast as it can gets all that it has asked for, however much that is.
+// TestPipelinedReads: a client that reads as fast as it can gets all answers, however large they are.
 func TestPipelinedReads(t *testing.T) {
 	for _, n := range []int{60, scaled(1000, 200, 80)} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestPipelinedReads(t *testing.T) {
 	}
 }
 
-// The same for every other request whose answer may be long.
+// TestPipelinedLongAnswers: the same for every other request whose answer may be long.
 func TestPipelinedLongAnswers(t *testing.T) {
 	const length = 900_000
 	value := strings.Repeat("v", 100<<10)
@@ -223,8 +223,8 @@ func TestPipelinedLongAnswers(t *testing.T) {
 	}
 }
 
-// For a client that reads nothing a bounded amount is held. What it has asked for takes effect, and small answers are
-// not kept from it by those that wait: they are there as soon as it reads.
+// TestUnreadLongAnswers: for a client that reads nothing the memory is bounded. Its requests take effect, and small
+// answers are not delayed by large ones that wait: they are there as soon as it reads.
 func TestUnreadLongAnswers(t *testing.T) {
 	const n = 1000
 	b := startBulk(t)
@@ -239,15 +239,15 @@ func TestUnreadLongAnswers(t *testing.T) {
 	b.checkUse()
 }
 
-// killOther is for the end of the requests that are pipelined: once the job of startOther has ended, the server has taken
-// them all.
+// killOther is for the end of pipelined requests: once the job of startOther has ended, the server has read all of
+// them.
 func killOther() obj { return obj{"method": "job/kill", "params": obj{"handle": "other"}} }
 
-// startOther starts a job, and returns what waits for its end, which is that of the fifo that the job holds.
+// startOther starts a job, and returns a function that waits for its end, which closes the fifo that the job holds.
 func startOther(t *testing.T, b *bulk) (awaitEnd func()) {
 	t.Helper()
 	alive := newFifo(t)
-	// Opened for both, a fifo need not be opened by anybody else.
+	// A fifo that is opened for reading and writing needs no other opener.
 	b.ask("job/start", obj{"name": "other", "command": "exec 3<>" + alive.path + "; echo up; exec sleep 1000", "shell": "sh", "mode": "pipe",
 		"wait": obj{"until": []obj{{"pattern": "up"}}, "timeoutMs": nil}})
 	end, err := os.OpenFile(alive.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -264,7 +264,8 @@ func startOther(t *testing.T, b *bulk) (awaitEnd func()) {
 	}
 }
 
-// JSON makes six bytes of a control character: what is short as output is no short answer then.
+// TestUnreadAnswersThatExpand: JSON takes six bytes for a control character: output that is short makes an answer that
+// is not.
 func TestUnreadAnswersThatExpand(t *testing.T) {
 	const n = 5000
 	b := startBulk(t)
@@ -281,13 +282,13 @@ func TestUnreadAnswersThatExpand(t *testing.T) {
 	b.checkUse()
 }
 
-// shortAnswers are so many requests with answers of some 3.5 kB, which do not wait.
+// shortAnswers returns n requests with answers of some 3.5 kB, which do not wait.
 func (b *bulk) shortAnswers(n int) []obj {
 	b.ask("job/start", obj{"argv": []string{"true", strings.Repeat("x", 2500)}, "name": "short", "mode": "pipe", "wait": obj{"until": []obj{{"closed": true}}}})
 	return repeated(n, "job/get", obj{"handle": "short"})
 }
 
-// A client that reads gets all the short answers that it has asked for, although it reads more slowly than they are
+// TestPipelinedShortAnswers: a client that reads gets all its short answers, even if it reads more slowly than they are
 // made: this one collects its garbage after every tenth of the first.
 func TestPipelinedShortAnswers(t *testing.T) {
 	const n = 40_000
@@ -305,7 +306,8 @@ func TestPipelinedShortAnswers(t *testing.T) {
 	}
 }
 
-// One that reads none of them while it goes on asking is given up, and the server ends.
+// TestShortAnswersThatNobodyReads: the connection of a client that reads none of them while it goes on sending requests
+// is given up, and the server ends.
 func TestShortAnswersThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	b := startBulk(t)
@@ -321,7 +323,8 @@ func TestShortAnswersThatNobodyReads(t *testing.T) {
 	}
 }
 
-// A client that has asked for much and closes its side then is answered as long as it reads.
+// TestLongAnswersBehindTheEnd: a client that sends many requests and then closes its side is answered as long as it
+// reads.
 func TestLongAnswersBehindTheEnd(t *testing.T) {
 	const n = 100
 	b := startBulk(t)
@@ -339,7 +342,7 @@ func TestLongAnswersBehindTheEnd(t *testing.T) {
 	}
 }
 
-// One that reads nothing then is given up, and the server ends.
+// TestLongAnswersThatNobodyReads: if it then reads nothing, its connection is given up, and the server ends.
 func TestLongAnswersThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	b := startBulk(t)
@@ -362,7 +365,7 @@ func TestLongAnswersThatNobodyReads(t *testing.T) {
 	}
 }
 
-// Requests of one job that were pipelined are answered although the job is removed behind them.
+// TestLongReadsBeforeARemoval: pipelined requests of a job are answered even if the job is removed after them.
 func TestLongReadsBeforeARemoval(t *testing.T) {
 	const n = 30
 	b := startBulk(t)

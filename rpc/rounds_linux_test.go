@@ -20,20 +20,19 @@ import (
 	"shelld/schema"
 )
 
-// rounds is how many starts and ends TestRoundsLeaveNothing makes, and after how many
-// of them it begins to compare: from then on the server knows as many ended jobs as
-// it ever will.
+// rounds returns how many starts and ends TestRoundsLeaveNothing makes, and after how many of them it begins to
+// compare: from then on the server knows its maximum of ended jobs.
 func rounds() (all, from int) {
 	return scaled(10_000, 1_000, 300), scaled(1_000, 500, 150)
 }
 
-// TestRoundsLeaveNothing starts and ends jobs of all kinds, and then everything is as
-// it was: descriptors, goroutines, processes and files. Memory stays within a bound.
+// TestRoundsLeaveNothing starts and ends jobs of all kinds, and checks that nothing leaks: descriptors, goroutines,
+// processes and files. Memory stays within a bound.
 func TestRoundsLeaveNothing(t *testing.T) {
 	if len(jobs.Platform().Modes) == 0 {
 		t.Skip("there are no jobs on this system")
 	}
-	first := openPlain(t) // What is made once for a process stays, such as the receiver of signals.
+	first := openPlain(t) // Objects that are made once per process stay, such as the receiver of signals.
 	first.round(t, 0)
 	first.end(t)
 	var before holdings
@@ -58,7 +57,7 @@ func TestRoundsLeaveNothing(t *testing.T) {
 	t.Logf("after %d rounds: %v", from, early)
 	t.Logf("after %d rounds: %v", all, late)
 	early.compare(t, late)
-	// What is owed to a job that is over is far more than this.
+	// Data that is kept for an ended job would be far more than this.
 	if most := early.heap + 256<<10 + uint64(all-from)*16; late.heap > most {
 		t.Errorf("%d bytes of memory are live, want at most %d", late.heap, most)
 	}
@@ -68,12 +67,11 @@ func TestRoundsLeaveNothing(t *testing.T) {
 	}
 }
 
-// A plain client runs rounds without keeping what passes, as the sessions of the
-// other tests do.
+// A plain client runs rounds without recording the messages, as the sessions of other tests do.
 type plain struct {
 	client *rpc.Client
 	over   chan struct{} // closed when the server has ended
-	files  string        // where it writes output
+	files  string        // directory of output files
 
 	mu      sync.Mutex
 	closed  map[int64]bool
@@ -134,7 +132,7 @@ func (p *plain) call(t *testing.T, method string, params, result any) {
 	}
 }
 
-// round is one job from its start to its end, in one of the ways that there are.
+// round runs one job from start to end, in one of several ways.
 func (p *plain) round(t *testing.T, i int) {
 	t.Helper()
 	var r schema.JobStartResult
@@ -180,15 +178,15 @@ func (p *plain) awaitClosed(t *testing.T, handle int64) {
 	}
 }
 
-// knownJobs are the ended ones that the server knows, each with a directory.
+// knownJobs is the number of ended jobs that the server knows, each with a directory.
 const knownJobs = 100
 
-// settled looks when the files of jobs that are known no more are gone, which takes a
-// while in which no job ends.
+// settled waits until the files of forgotten jobs are gone, which takes a while in which no job ends, and returns the
+// holdings.
 func (p *plain) settled(t *testing.T) holdings {
 	t.Helper()
 	if err := eventually(func() error {
-		kept, err := filepath.Glob(filepath.Join(p.files, "[0-9]*")) // The lock is no job's.
+		kept, err := filepath.Glob(filepath.Join(p.files, "[0-9]*")) // The lock belongs to no job.
 		if err == nil && len(kept) > knownJobs {
 			err = fmt.Errorf("the files of %d jobs are there, want at most %d", len(kept), knownJobs)
 		}
@@ -209,20 +207,20 @@ func (p *plain) end(t *testing.T) {
 	<-p.client.Done()
 }
 
-// holdings are what this process has. A keeper that waits for the next job is no leak:
-// it and what the server has for it are told apart.
+// holdings are the resources of this process. A keeper that waits for the next job is not a leak: it and its resources
+// in the server are counted separately.
 type holdings struct {
 	descriptors map[string]int // by kind, without those of keepers
-	goroutines  int            // as above
+	goroutines  int            // the same
 	keepers     int
-	strangers   []string // children that are no keepers
+	strangers   []string // children that are not keepers
 	heap        uint64   // live
 }
 
-// maxKeepers is how many the server may keep for the next jobs.
+// maxKeepers is the maximum number of keepers for the next jobs.
 const maxKeepers = 4
 
-// look waits until keepers have begun or ended, which nobody tells.
+// look waits until keepers have started or ended, of which there is no notification.
 func look() holdings {
 	h := glance()
 	for end := time.Now().Add(watchdog); time.Now().Before(end); {
@@ -250,7 +248,7 @@ func glance() holdings {
 		if _, err := fmt.Sscanf(rest, "%c %d", &state, &parent); err != nil || parent != os.Getpid() {
 			continue
 		}
-		// A keeper that begins has the name of its file, and one that ended is Z.
+		// A starting keeper has the name of its file, and an ended one is Z.
 		if strings.Contains(string(text), "(shelld-keeper) ") && state != 'Z' {
 			h.keepers++
 		} else {
@@ -260,7 +258,7 @@ func glance() holdings {
 	fds, _ := os.ReadDir("/proc/self/fd")
 	for _, fd := range fds {
 		link, err := os.Readlink("/proc/self/fd/" + fd.Name())
-		if err == nil && !strings.HasSuffix(link, "/fd") { // the directory that is read
+		if err == nil && !strings.HasSuffix(link, "/fd") { // the directory that is being read
 			kind, _, _ := strings.Cut(link, ":[")
 			h.descriptors[kind]++
 		}
@@ -272,7 +270,7 @@ func glance() holdings {
 	return h
 }
 
-// same says in what the holdings differ, but for keepers and memory.
+// same returns an error if the holdings differ, except for keepers and memory.
 func (h holdings) same(now holdings) error {
 	zero := func(_ string, n int) bool { return n == 0 }
 	was, is := maps.Clone(h.descriptors), maps.Clone(now.descriptors)

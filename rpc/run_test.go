@@ -40,7 +40,7 @@ func TestRunWithEvents(t *testing.T) {
 func TestRunTimeoutKills(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	// The whole tree is ended, and the output so far is there.
+	// The whole tree is killed, and the output so far is in the result.
 	r := s.run("echo before; sleep 60 & sleep 60", "timeoutMs", 300)
 	equal(t, "exit", exitText(r.Exit), "timeout SIGTERM")
 	equal(t, "timed out", r.TimedOut, true)
@@ -51,7 +51,7 @@ func TestRunTimeoutKills(t *testing.T) {
 	equal(t, "exit", exitText(r.Exit), "exited 0")
 	r = s.run("sleep 60", "timeoutMs", 0)
 	equal(t, "timed out", r.TimedOut, true)
-	// A job that handles TERM and exits with 0 was ended by the timeout all the same.
+	// A job that handles TERM and exits with 0 was still ended by the timeout.
 	f := newFifo(t)
 	c := s.begin("job/run", obj{"command": `trap "echo bye; exit 0" TERM; echo up >` + f.path + `; sleep 60 & wait`, "shell": "sh", "timeoutMs": 500})
 	f.read()
@@ -60,8 +60,8 @@ func TestRunTimeoutKills(t *testing.T) {
 	equal(t, "stdout", str(r.Stdout), "bye\n")
 }
 
-// TestRunGoesOn: events come from the answer on, started first, output from where
-// the answer ends; the checker compares the offsets.
+// TestRunGoesOn: events are sent from the answer on, started first, output from the end of the answer's; the checker
+// compares the offsets.
 func TestRunGoesOn(t *testing.T) {
 	s, f := start(t), newFifo(t)
 	r := s.run("echo before; cat "+f.path+"; echo after", "timeoutMs", 300, "onTimeout", "background")
@@ -78,8 +78,7 @@ func TestRunGoesOn(t *testing.T) {
 	equal(t, "all of it", str(read.Text), "before\ngo\nafter\n")
 }
 
-// TestRunGoesOnManyTimes: wherever the flood is cut, the answer and what is pushed
-// afterwards are all of it, once.
+// TestRunGoesOnManyTimes: wherever the flood is cut, the answer and the later output are all of it, once.
 func TestRunGoesOnManyTimes(t *testing.T) {
 	s := start(t, "options", obj{"limits": obj{"shutdownGraceMs": 0}})
 	for i := range 10 {
@@ -94,8 +93,8 @@ func TestRunGoesOnManyTimes(t *testing.T) {
 	}
 }
 
-// TestHangUpOnTheAnswerOfARun: a job that goes on when its run is answered is heard to its end,
-// also by a client that hangs up on reading the answer, when the job is about to end by itself.
+// TestHangUpOnTheAnswerOfARun: the events of a job that goes on after its run is answered are sent to its end, even if
+// the client hangs up when it reads the answer, while the job is about to end by itself.
 func TestHangUpOnTheAnswerOfARun(t *testing.T) {
 	for range 10 {
 		s := start(t, "options", obj{"limits": obj{"shutdownGraceMs": 0}})
@@ -152,7 +151,7 @@ func TestRunFormats(t *testing.T) {
 	equal(t, "its stderr", str(r.Stderr), "")
 }
 
-// TestRunDrain: something in the background holds the output open.
+// TestRunDrain: a background process holds the output open.
 func TestRunDrain(t *testing.T) {
 	s, f := start(t), newFifo(t)
 	r := s.run("sleep 60 & echo hi", "drainMs", 50)
@@ -161,13 +160,13 @@ func TestRunDrain(t *testing.T) {
 	equal(t, "stdout", str(r.Stdout), "hi\n")
 	equal(t, "status", r.Job.Status, schema.StatusExited)
 	s.kill(r.Job.Handle)
-	// What the background writes in that time is in the answer.
+	// Output of the background in that time is in the answer.
 	c := s.begin("job/run", obj{"command": "(cat " + f.path + "; echo late) & echo hi", "shell": "sh", "drainMs": 3600_000})
 	f.release()
 	r = result[schema.JobRunResult](c)
 	equal(t, "stdout", str(r.Stdout), "hi\ngo\nlate\n")
 	equal(t, "complete", r.OutputComplete, true)
-	// A background that holds nothing open holds nobody up.
+	// A background process that holds no output open delays nothing.
 	r = s.run("sleep 60 >/dev/null 2>&1 & echo hi", "drainMs", 3600_000)
 	equal(t, "stdout", str(r.Stdout), "hi\n")
 	equal(t, "complete", r.OutputComplete, true)
@@ -202,8 +201,7 @@ func TestHints(t *testing.T) {
 	equal(t, "a command that exits with 127 by itself", s.run("exit 127").Hint, nil)
 }
 
-// TestRunsThatEndAtOnce: a command that has ended before the server has turned to
-// its end is answered like any other.
+// TestRunsThatEndAtOnce: a command that has ended before the server handles its end is answered like any other.
 func TestRunsThatEndAtOnce(t *testing.T) {
 	s := start(t)
 	for range 20 {

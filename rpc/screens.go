@@ -11,7 +11,7 @@ import (
 	"shelld/screen"
 )
 
-// screenFormats are those of job/screen.
+// screenFormats are the formats of job/screen.
 var screenFormats = []schema.ScreenFormat{schema.ScreenFormatText, schema.ScreenFormatCells, schema.ScreenFormatAnsi, schema.ScreenFormatPng}
 
 func (s *Server) jobScreen(r *request) error {
@@ -35,15 +35,15 @@ func (s *Server) jobScreen(r *request) error {
 	return nil
 }
 
-// screenResult is a screen as it was asked for. Only one at a time is written for an answer, which
-// may take many times as much memory as what is shown.
+// screenResult returns a screen in the requested format. Only one screen at a time is encoded for an answer, since that
+// may take many times as much memory as the screen itself.
 func (r *request) screenResult(shown *jobs.Screen, p *schema.JobScreenParams) (any, error) {
 	w := schema.JobScreenResult{
 		Cursor: screenCursor(shown.Cursor), Cols: int64(shown.Cols), Rows: int64(shown.Rows), Title: shown.Title,
 		Alternate: shown.Modes.AlternateScreen, Modes: terminalModes(&shown.Modes),
 		Revision: int64(shown.Revision), Offset: shown.Offset, Approximate: optional(shown.Approximate),
 	}
-	same := shown.Same || or(p.Format, "") != schema.ScreenFormatAnsi // ansi has what one does not see, too
+	same := shown.Same || or(p.Format, "") != schema.ScreenFormatAnsi // ansi contains invisible state as well.
 	if same && p.SinceRevision != nil && *p.SinceRevision == w.Revision {
 		w.Unchanged = optional(true)
 		return w, nil
@@ -52,7 +52,7 @@ func (r *request) screenResult(shown *jobs.Screen, p *schema.JobScreenParams) (a
 	defer r.server.screens.Unlock()
 	limit := int(r.server.maxMessage.Load())
 	rest := marshal(w)
-	b := screenWriter{most: limit - len(rest) - len(r.id) - 64} // the envelope is shorter than that
+	b := screenWriter{most: limit - len(rest) - len(r.id) - 64} // an upper bound for the envelope
 	if err := b.write(shown, p); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (r *request) screenResult(shown *jobs.Screen, p *schema.JobScreenParams) (a
 	return encoded(append(append([]byte{'{'}, b.b...), rest[1:]...)), nil
 }
 
-// A screenWriter writes what a screen shows, as members of a result, until that is too long.
+// A screenWriter writes the content of a screen, as members of a result, until it is too long.
 type screenWriter struct {
 	b    []byte
 	most int
@@ -104,7 +104,7 @@ func (w *screenWriter) member(name string, value any) {
 	w.b = append(append(w.b, marshal(value)...), ',')
 }
 
-// list writes a list of lines, each by item.
+// list writes a list of lines, each with item.
 func (w *screenWriter) list(name string, lines []screen.Line, item func(screen.Line)) {
 	w.b = append(append(append(w.b, '"'), name...), `":[`...)
 	for i, l := range lines {
@@ -141,7 +141,7 @@ func (w *screenWriter) cells(name string, lines []screen.Line) {
 	})
 }
 
-// ansi writes what another terminal has to be sent.
+// ansi writes the sequences that make another terminal show the screen.
 func (w *screenWriter) ansi(shown *jobs.Screen, history bool) {
 	w.b = append(w.b, `"ansi":"`...)
 	for piece := range shown.ANSI(history) {
@@ -154,7 +154,7 @@ func (w *screenWriter) ansi(shown *jobs.Screen, history bool) {
 	w.b = append(w.b, `",`...)
 }
 
-// lineTexts are lines as strings.
+// lineTexts returns lines as strings.
 func lineTexts(lines []screen.Line) []string {
 	texts := make([]string, len(lines))
 	for i, l := range lines {
@@ -186,7 +186,7 @@ var underlines = map[screen.Underline]schema.Underline{
 	screen.DottedUnderline: schema.UnderlineDotted, screen.DashedUnderline: schema.UnderlineDashed,
 }
 
-// color is a colour's number or #rrggbb; nil for the terminal's own.
+// color returns a colour's number or #rrggbb; nil for the terminal's default colour.
 func color(c screen.Color) json.RawMessage {
 	if n, ok := c.Index(); ok {
 		return strconv.AppendInt(nil, int64(n), 10)
@@ -222,7 +222,7 @@ var mouseEncodings = map[screen.MouseEncoding]schema.MouseEncoding{
 	screen.MouseURXVT: schema.MouseEncodingUrxvt, screen.MouseSGRPixels: schema.MouseEncodingSgrPixels,
 }
 
-// place is where on a screen something stands, if it does.
+// place returns a position on a screen; nil if there is none.
 func place(p *jobs.Place) (row, col *int64) {
 	if p == nil {
 		return nil, nil
@@ -230,7 +230,7 @@ func place(p *jobs.Place) (row, col *int64) {
 	return int64Ptr(&p.Row), int64Ptr(&p.Col)
 }
 
-// outcomeScreen is what an outcome tells of a screen.
+// outcomeScreen returns a screen for an outcome.
 func outcomeScreen(s *jobs.Screen) *schema.OutcomeScreen {
 	return &schema.OutcomeScreen{
 		Lines: lineTexts(s.Lines), Cursor: screenCursor(s.Cursor), Cols: int64(s.Cols), Rows: int64(s.Rows),
@@ -238,9 +238,8 @@ func outcomeScreen(s *jobs.Screen) *schema.OutcomeScreen {
 	}
 }
 
-// tellsLocked has the job tell of its screen and of its waits for input, or not any more, as was
-// asked for last.
-// The caller must hold out.mu.
+// tellsLocked makes the job report changes of its screen and waits for input, or stop reporting them, according to the
+// last subscription. The caller must hold out.mu.
 func (l *lane) tellsLocked() {
 	every := time.Duration(0)
 	if l.open && l.want.events[schema.EventNameScreenChanged] {

@@ -12,8 +12,8 @@ import (
 	"shelld/screen"
 )
 
-// A screen that does not fit is not written first and refused then: what is written of it is
-// about as long as an answer may be.
+// TestScreenIsBounded: a screen that does not fit is not encoded as a whole and then refused: the encoded part is about
+// as long as an answer may be.
 func TestScreenIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine computes: the race detector sees nothing here, and takes ten times as long")
@@ -34,7 +34,7 @@ func TestScreenIsBounded(t *testing.T) {
 	term.Write(out.Bytes())
 	linked := &jobs.Screen{Snapshot: term.Snapshot(1000)}
 	term.Write([]byte("\x1b[?1049h"))
-	hidden := &jobs.Screen{Snapshot: term.Snapshot(1000)} // no cell of it is shown
+	hidden := &jobs.Screen{Snapshot: term.Snapshot(1000)} // none of its cells is shown
 	for _, c := range []struct {
 		name  string
 		shown *jobs.Screen

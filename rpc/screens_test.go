@@ -7,13 +7,13 @@ import (
 	"shelld/schema"
 )
 
-// screen asks what the terminal of a job shows.
+// screen returns the screen of a job's terminal.
 func (s *session) screen(handle any, more ...any) schema.JobScreenResult {
 	s.t.Helper()
 	return do[schema.JobScreenResult](s, "job/screen", merged(obj{"handle": handle}, more))
 }
 
-// TestScreenText: rows as text, where the cursor is, what the program has asked for.
+// TestScreenText checks rows as text, the cursor's position, and the modes that the program has set.
 func TestScreenText(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty -echo; printf '\033]0;a title\007one\n  two  \n\033[?2004h\033[?1h\033[4 qready'; cat`, "cols", 20, "rows", 4)
@@ -39,7 +39,7 @@ func TestScreenText(t *testing.T) {
 	}
 }
 
-// TestScreenANSISince: a colour that nothing has yet changes ansi alone.
+// TestScreenANSISince: a colour that no text has yet changes only ansi.
 func TestScreenANSISince(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty -echo; printf 'x'; read x; printf '\033[31m\033[2;4r\033[1;2H'; cat`, "cols", 20, "rows", 5)
@@ -60,7 +60,7 @@ func TestScreenANSISince(t *testing.T) {
 	s.kill(h)
 }
 
-// TestScreenCells: runs of one style.
+// TestScreenCells checks the runs of one style.
 func TestScreenCells(t *testing.T) {
 	s := start(t)
 	h := s.pty(`printf 'ab\033[1;31mcd\033[0m \033[38;2;1;2;255;44;4:3me世\033[0m'`, "cols", 10, "rows", 2)
@@ -71,7 +71,7 @@ func TestScreenCells(t *testing.T) {
 	equal(t, "cells", encode(r.Cells), want)
 }
 
-// TestScreenHistory: what has left the screen, as far as it was asked for.
+// TestScreenHistory checks the lines that have left the screen, up to the requested number.
 func TestScreenHistory(t *testing.T) {
 	s := start(t)
 	h := s.pty("seq 2000; printf end", "cols", 10, "rows", 3)
@@ -89,7 +89,7 @@ func TestScreenHistory(t *testing.T) {
 	refused[none](s.begin("job/screen", obj{"handle": h, "scrollback": 1, "format": "png"}), schema.KindInvalidParams)
 }
 
-// TestScreenTooLong: an answer that does not fit is refused, and a smaller one comes.
+// TestScreenTooLong: an answer that does not fit is refused, and a smaller one is sent.
 func TestScreenTooLong(t *testing.T) {
 	s := start(t, "options", obj{"limits": obj{"maxMessageBytes": 1 << 20}})
 	h := s.pty(`yes "$(printf '\033[1ma\033[0mb')" | head -n 30000 | tr -d '\n'`, "cols", 1000, "rows", 50, "events", []string{"closed"})
@@ -99,7 +99,7 @@ func TestScreenTooLong(t *testing.T) {
 	equal(t, "less of it", len(s.screen(h).Lines[9]), 1000)
 }
 
-// TestScreenResized: output is drawn in the size that the terminal had.
+// TestScreenResized: output is drawn in the terminal's size at that time.
 func TestScreenResized(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty -echo; printf 'ready\n'; read x; stty size; printf '%030d' 7; cat`, "cols", 20, "rows", 4)
@@ -111,14 +111,14 @@ func TestScreenResized(t *testing.T) {
 	equal(t, "size", [2]int64{r.Cols, r.Rows}, [2]int64{10, 6})
 }
 
-// TestScreenChanged: a change is told once it is drawn, behind its output, the last one
-// before the end; and nothing where the screen is what it was.
+// TestScreenChanged: a change is reported once it is drawn, after its output, the last one before the end. Nothing is
+// reported if the screen is the same.
 func TestScreenChanged(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty -echo; printf one; read x; printf '\033[0m'; read x; printf two`, "events", []string{"output", "screenChanged", "exited", "closed"})
 	first := s.event(h, "job/screenChanged")
 	equal(t, "revision", s.screen(h).Revision, first.Revision)
-	s.write(h, "\n", "wait", obj{"until": until(obj{"bytes": 1})}) // a colour alone is nothing that one sees
+	s.write(h, "\n", "wait", obj{"until": until(obj{"bytes": 1})}) // a colour alone is not visible
 	s.write(h, "\n")
 	s.event(h, "job/closed")
 	all := s.all(h, "job/screenChanged")
@@ -131,8 +131,8 @@ func TestScreenChanged(t *testing.T) {
 	equal(t, "revision", s.screen(h).Revision, all[1].Revision)
 }
 
-// TestScreenChangedIsAskedForLate: who asks later is told how far it is, and whoever does
-// not ask any more nothing.
+// TestScreenChangedIsAskedForLate: a late subscriber gets the current revision, and nothing is sent after the
+// subscription has ended.
 func TestScreenChangedIsAskedForLate(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty -echo; printf one; read x; printf two; read x; printf three; read x`, "events", []string{"closed"})
@@ -152,7 +152,7 @@ func TestScreenChangedIsAskedForLate(t *testing.T) {
 	s.kill(h)
 }
 
-// TestScreenChangedInAFlood: of much output a few changes are told.
+// TestScreenChangedInAFlood: of much output only a few changes are reported.
 func TestScreenChangedInAFlood(t *testing.T) {
 	s := start(t)
 	h := s.pty("seq 2000000", "events", []string{"screenChanged", "closed"})
@@ -168,8 +168,8 @@ func TestScreenChangedInAFlood(t *testing.T) {
 	}
 }
 
-// TestScreenPatterns: a watch on the screen tells where it matches, and again only once
-// that was gone or has become another text.
+// TestScreenPatterns: a watch on the screen reports the position of a match. It reports the match again only after it
+// was gone or has another text.
 func TestScreenPatterns(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty -echo; printf 'ab\n  世x=1'; read x; printf ' more'; read x; printf '\rx=2 '; read x; printf '\033[2J'; read x; printf 'x=2'; read x`,
@@ -214,8 +214,8 @@ func TestScreenPatterns(t *testing.T) {
 	equal(t, "matches", len(s.all(h, "job/patternMatched")), 3)
 }
 
-// TestScreenConditions: what stands on the screen holds at once, and not in the wait of a
-// write; at the end all that was written was looked at.
+// TestScreenConditions: text that is on the screen matches at once, but not in the wait of a write. At the end all
+// output has been searched.
 func TestScreenConditions(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty -echo; printf 'ready\n'; cat`)
@@ -238,7 +238,7 @@ func TestScreenConditions(t *testing.T) {
 	equal(t, "after it", s.await(a.Job.Handle, obj{"pattern": "last", "on": "screen"}).Reason, schema.OutcomeReasonPattern)
 }
 
-// TestScreenOfPipes: what has no terminal has no screen.
+// TestScreenOfPipes: a job without a terminal has no screen.
 func TestScreenOfPipes(t *testing.T) {
 	s := start(t)
 	h := s.pipe("sleep 60")

@@ -26,7 +26,7 @@ func (s *Server) jobSearch(r *request) error {
 		return err
 	}
 	if p.Handle == nil {
-		all := s.mgr.SearchTargets(or(p.Group, "")) // as they are in this request's turn
+		all := s.mgr.SearchTargets(or(p.Group, "")) // the snapshot at this request's turn
 		groups := s.groupsBut(p.Group)
 		r.await(func() (any, error) {
 			res, err := s.search(r, spec, all)
@@ -72,8 +72,8 @@ func (s *Server) search(r *request, spec *jobs.SearchSpec, targets []jobs.Search
 	return &w, nil
 }
 
-// groupsBut are the groups that could have been meant where no known job has this one. Nil if one
-// has, or none is asked for.
+// groupsBut returns the existing groups, as suggestions if no known job has this one. It returns nil if one has, or
+// group is nil.
 func (s *Server) groupsBut(group *string) []string {
 	if group == nil {
 		return nil
@@ -90,7 +90,7 @@ func (s *Server) groupsBut(group *string) []string {
 	return firstSorted(set, maxGroups)
 }
 
-// searchSpec is a search's params as the engine takes them.
+// searchSpec converts the params of a search to the engine's spec.
 func (s *Server) searchSpec(p *schema.JobSearchParams) *jobs.SearchSpec {
 	spec := &jobs.SearchSpec{
 		Pattern: or(p.Pattern, ""), Literal: or(p.Literal, ""), Flags: or(p.Flags, ""), Raw: or(p.On, "") == schema.SearchTargetRaw,

@@ -9,13 +9,13 @@ import (
 	"shelld/schema"
 )
 
-// search asks for what is found.
+// search searches with these params.
 func (s *session) search(more ...any) schema.JobSearchResult {
 	s.t.Helper()
 	return do[schema.JobSearchResult](s, "job/search", merged(obj{}, more))
 }
 
-// found is where matches are, and their lines.
+// found returns the positions and lines of the matches.
 func found(r schema.JobSearchResult) (list []string) {
 	for _, m := range r.Matches {
 		list = append(list, fmt.Sprintf("%d %s %d-%d %s", m.Handle, m.Stream, m.Offset, m.EndOffset, m.Line))
@@ -23,7 +23,7 @@ func found(r schema.JobSearchResult) (list []string) {
 	return list
 }
 
-// TestSearch: one job, a group, all of them; what is read where a match is said to be is it.
+// TestSearch searches one job, a group, all of them. The output at a match's offsets is the match.
 func TestSearch(t *testing.T) {
 	s := start(t)
 	first := s.run(`printf 'one error\ntwo\n'; printf 'error three\n' >&2`).Job.Handle
@@ -58,8 +58,8 @@ func TestSearch(t *testing.T) {
 	s.kill(live)
 }
 
-// TestSearchInTurn: a search sees what the requests before it have brought, and is answered
-// before what comes after it takes the output away.
+// TestSearchInTurn: a search sees the effects of the requests before it, and is answered before a later request removes
+// the output.
 func TestSearchInTurn(t *testing.T) {
 	s := start(t)
 	s.run("seq 1000", "name", "j")
@@ -94,7 +94,7 @@ func TestSearchRefused(t *testing.T) {
 	}
 }
 
-// TestSearchPatternFails: a pattern that explodes ends its own search, and nothing else.
+// TestSearchPatternFails: a pattern that takes too long fails its own search, and nothing else.
 func TestSearchPatternFails(t *testing.T) {
 	s := start(t)
 	h := s.run(`i=0; while [ $i -lt 50 ]; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; i=$((i+1)); done`).Job.Handle
@@ -103,7 +103,7 @@ func TestSearchPatternFails(t *testing.T) {
 	equal(t, "a literal", len(s.search("literal", "a\n", "maxMatches", 50).Matches), 50)
 }
 
-// TestSearchFits: an answer holds what maxBytes says, however long the texts would be.
+// TestSearchFits: an answer respects maxBytes, however long the texts would be.
 func TestSearchFits(t *testing.T) {
 	s := start(t, "options", obj{"limits": obj{"maxMessageBytes": 1 << 20}})
 	h := s.run(`i=0; while [ $i -lt 300 ]; do printf '\001\001\001\001\001\001\001\001\001\001\001\001\001\001'; i=$((i+1)); done; seq 3000`, "maxBytes", 0).Job.Handle
@@ -127,7 +127,7 @@ func TestSearchFits(t *testing.T) {
 	}
 }
 
-// TestSearchNothing: where nothing is found it is told whether anything was looked at.
+// TestSearchNothing: if nothing is found, the answer says whether anything was searched.
 func TestSearchNothing(t *testing.T) {
 	s := start(t)
 	h := s.run("seq 20", "group", "g").Job.Handle
@@ -148,8 +148,7 @@ func TestSearchNothing(t *testing.T) {
 	}
 }
 
-// TestSearchOverLines: a pattern that can match a line break stays in its line, unless it is told
-// that it may go on.
+// TestSearchOverLines: a pattern that can match a line break stays within a line, unless multiline is set.
 func TestSearchOverLines(t *testing.T) {
 	s := start(t)
 	h := s.run(`echo building; echo; echo src/a.c:7:3: error: no; awk 'BEGIN { while (n++ < 20000) printf "a"; print "" }'`).Job.Handle
@@ -165,7 +164,7 @@ func TestSearchOverLines(t *testing.T) {
 	}
 }
 
-// TestWhereToLook: who asks for what is not there is told where it may be.
+// TestWhereToLook: an error about output that is not there says where it may be.
 func TestWhereToLook(t *testing.T) {
 	s := start(t)
 	file := t.TempDir() + "/out"

@@ -10,11 +10,11 @@ import (
 	"shelld/schema"
 )
 
-// commandBytes is how much is told of who asks for a password.
+// commandBytes is the maximum length of the command that asks for a password, as sent to the client.
 const commandBytes = 1024
 
-// secretLocked has the client asked for a password, or takes that back. Where output is
-// sent, the question comes behind the prompt. The caller must hold out.mu.
+// secretLocked asks the client for a password, or withdraws the question. If output is sent, the question comes after
+// the prompt. The caller must hold out.mu.
 func (l *lane) secretLocked(e jobs.Event) {
 	if e.Secret.Over {
 		if l.ask != nil {
@@ -32,14 +32,14 @@ func (l *lane) secretLocked(e jobs.Event) {
 		answered: func(s *Server, result, failure json.RawMessage) { s.secretAnswered(j, waitID, result, failure) },
 	}
 	if !l.open {
-		l.out.sendAskLocked(l.ask) // no output is sent, and the person is asked all the same
+		l.out.sendAskLocked(l.ask) // No output is sent, but the user is still asked.
 		return
 	}
 	l.queue = append(l.queue, laneEvent{Event: e, ask: l.ask})
 	l.out.enqueueLocked(l)
 }
 
-// askNowLocked sends what the lane still has to ask, before its queue is let go of.
+// askNowLocked sends the lane's queued questions, before its queue is dropped.
 func (l *lane) askNowLocked() {
 	for _, e := range l.queue {
 		if e.ask != nil {
@@ -48,7 +48,7 @@ func (l *lane) askNowLocked() {
 	}
 }
 
-// secretAnswered takes the answer to client/secret. Nothing of it is logged.
+// secretAnswered handles the answer to client/secret. It logs nothing of the value.
 func (s *Server) secretAnswered(j *jobs.Job, waitID string, result, failure json.RawMessage) {
 	if failure != nil {
 		s.log.Debug("client/secret was refused", "job", j.ID())
@@ -63,9 +63,8 @@ func (s *Server) secretAnswered(j *jobs.Job, waitID string, result, failure json
 	}
 }
 
-// readSecret reads the result of client/secret, as its schema has it; nil where it is
-// declined. It makes no string of the value, which could not be wiped: the caller has the
-// only copy. Its errors do not quote.
+// readSecret reads the result of client/secret according to its schema. It returns nil if the client declined. It never
+// makes a string of the value, since a string cannot be wiped: the caller has the only copy. Its errors do not quote.
 func readSecret(result json.RawMessage) (value []byte, err error) {
 	var members map[string]json.RawMessage
 	defer func() {
@@ -108,8 +107,7 @@ func readSecret(result json.RawMessage) (value []byte, err error) {
 	return value, nil
 }
 
-// appendUnescaped appends what the content of a valid JSON string stands for. It does not
-// grow beyond the content's length.
+// appendUnescaped appends the decoded content of a valid JSON string. It appends no more bytes than the content has.
 func appendUnescaped(to, content []byte) []byte {
 	for i := 0; i < len(content); i++ {
 		if content[i] != '\\' {
@@ -129,7 +127,7 @@ func appendUnescaped(to, content []byte) []byte {
 		c := content[i]
 		switch c {
 		case 'b', 'f', 'n', 'r', 't':
-			c = '\n' // a control character is as bad as another
+			c = '\n' // Any control character will do: all are refused.
 		}
 		to = append(to, c)
 	}

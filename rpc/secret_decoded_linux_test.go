@@ -16,8 +16,7 @@ import (
 
 const hunter = "hunter2hunter2"
 
-// leakFinder is a session with one secret value, in which everything that the server sends, logs
-// and stores is kept.
+// leakFinder is a session with one secret value. It records everything that the server sends, logs and stores.
 type leakFinder struct {
 	*session
 	log *strings.Builder
@@ -35,7 +34,7 @@ func findLeaks(t *testing.T) *leakFinder {
 	return f
 }
 
-// none ends the server and fails for every message, line of the log and file that has the value.
+// none ends the server and fails for every message, log line and file that contains the value.
 func (f *leakFinder) none() {
 	f.t.Helper()
 	f.quit()
@@ -66,9 +65,8 @@ func (f *leakFinder) none() {
 	}
 }
 
-// A value that stands in the output in another form, and becomes whole as the server decodes it or
-// removes what is between, is replaced there: in titles, directories and prompts, wherever they
-// are sent or stored.
+// TestDecodedSecrets: a value that is encoded in the output, and becomes whole when the server decodes it or removes
+// the bytes in between, is replaced: in titles, directories and prompts, wherever they are sent or stored.
 func TestDecodedSecrets(t *testing.T) {
 	f := findLeaks(t)
 	for name, c := range map[string]struct{ output, title, cwd, prompt string }{
@@ -94,7 +92,7 @@ func TestDecodedSecrets(t *testing.T) {
 		equal(t, name+": the prompt", str(i.WaitingForInput.Prompt), strings.TrimPrefix(c.prompt+" ready", " "))
 		equal(t, name+": the title", or(i.Title), c.title)
 		equal(t, name+": the directory", or(i.CurrentDirectory), c.cwd)
-		if c.prompt == "" { // what is drawn of a prompt is output
+		if c.prompt == "" { // the drawn text of a prompt is output
 			for _, format := range []string{"ansi", "cells", "text"} {
 				equal(t, name+": the title of the screen", f.screen(h, "format", format).Title, c.title)
 			}
@@ -113,7 +111,7 @@ func TestDecodedSecrets(t *testing.T) {
 	f.none()
 }
 
-// What a shell tells of its directory, its commands and its variables is decoded as well.
+// TestDecodedSecretsOfShells: the directory, commands and variables that a shell reports are decoded as well.
 func TestDecodedSecretsOfShells(t *testing.T) {
 	f := findLeaks(t)
 	h := f.shell("cwd", t.TempDir())
@@ -130,7 +128,7 @@ func TestDecodedSecretsOfShells(t *testing.T) {
 	f.none()
 }
 
-// No member of an error's data has the value, whatever the client has sent it as.
+// TestSecretsInErrorData: no member of an error's data contains the value, in whatever form the client has sent it.
 func TestSecretsInErrorData(t *testing.T) {
 	f := findLeaks(t)
 	h := f.pty("cat")

@@ -15,15 +15,14 @@ import (
 	"shelld/schema"
 )
 
-// asks waits for the n-th request of the server's, counted from 1.
+// ask waits for the n-th request of the server, counted from 1, which must be a client/secret.
 func (s *session) ask(n int) (id string, p schema.ClientSecretParams) {
 	s.t.Helper()
 	id = s.question(n, "client/secret", &p)
 	return id, p
 }
 
-// question waits for the n-th request of the server's, which is of that method, and reads its
-// params.
+// question waits for the n-th request of the server, which must have that method, and reads its params.
 func (s *session) question(n int, method string, params any) (id string) {
 	s.t.Helper()
 	var m received
@@ -41,26 +40,26 @@ func (s *session) question(n int, method string, params any) (id string) {
 	return string(m.ID)
 }
 
-// tell answers a request of the server's.
+// tell answers a request of the server.
 func (s *session) tell(id string, result any) {
 	s.t.Helper()
 	s.send(`{"jsonrpc":"2.0","id":` + id + `,"result":` + encode(result) + `}`)
 }
 
-// takenBack waits until the server has taken a request back.
+// takenBack waits until the server has withdrawn a request.
 func (s *session) takenBack(id string) {
 	s.t.Helper()
 	s.wait("$/cancelRequest of "+id, func() bool { return slices.Contains(s.taken, id) })
 }
 
-// asksSoFar is how often the server has asked.
+// asksSoFar returns the number of the server's requests so far.
 func (s *session) asksSoFar() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.questions)
 }
 
-// cameBefore says whether the one message came before the other, by texts that they have.
+// cameBefore reports whether one message came before the other. It finds them by texts that they contain.
 func (s *session) cameBefore(one, other string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +79,8 @@ var answersSecrets = []any{"capabilities", obj{"secret": true}}
 // login asks for a password until it is hunter2, and then for a name.
 const login = `while :; do printf 'Password: '; stty -echo; read p; stty echo; echo; test "$p" = hunter""2 && break; echo Sorry; done; echo welcome; printf 'Name: '; read n`
 
-// The client is asked behind the prompt, and its answer typed; the server asks again, with
-// attempt 2, where it was wrong. Nothing that is sent has it.
+// TestSecretIsAskedFor: the client is asked after the prompt, and its answer is typed. If it was wrong, the server asks
+// again, with attempt 2. No message contains the password.
 func TestSecretIsAskedFor(t *testing.T) {
 	var log strings.Builder
 	s := open(t, func(set *settings) {
@@ -123,7 +122,7 @@ func TestSecretIsAskedFor(t *testing.T) {
 	}
 }
 
-// A job that is not heard asks, too, as one does that runs in job/run.
+// TestSecretOfUnheardJobs: a job without a subscription asks, too, and so does one that runs in job/run.
 func TestSecretOfUnheardJobs(t *testing.T) {
 	s := start(t, answersSecrets...)
 	started := s.begin("job/start", obj{"command": login, "shell": "sh", "events": []string{}, "wait": obj{"until": until(obj{"pattern": "welcome"})}})
@@ -140,7 +139,8 @@ func TestSecretOfUnheardJobs(t *testing.T) {
 	s.kill(1)
 }
 
-// What is declined, refused, or no answer at all is not asked for again, and the job waits on.
+// TestSecretDeclined: after an answer that declines, refuses or is invalid, there is no second question, and the job
+// goes on waiting.
 func TestSecretDeclined(t *testing.T) {
 	answers := []string{
 		`"result":{"declined":true}`, `"error":{"code":-32601,"message":"no","data":{"kind":"methodNotFound","method":"client/secret"}}`,
@@ -158,7 +158,7 @@ func TestSecretDeclined(t *testing.T) {
 		} else {
 			s.sendBad(body)
 		}
-		s.sendBad(`{"jsonrpc":"2.0","id":` + id + `,"result":{"value":"hunter2"}}`) // twice
+		s.sendBad(`{"jsonrpc":"2.0","id":` + id + `,"result":{"value":"hunter2"}}`) // a second time
 		w := s.get(h).WaitingForInput
 		if w == nil || !w.Waiting || deref(t, w.WaitID) != p.WaitID {
 			t.Errorf("%s: it waits no more: %+v", a, w)
@@ -169,8 +169,8 @@ func TestSecretDeclined(t *testing.T) {
 	}
 }
 
-// A question is taken back when somebody else types, when the program ends, and when it has
-// waited long enough; what is answered then is typed nowhere. So it is at shutdown.
+// TestSecretTakenBack: a question is withdrawn when another client types, when the program ends, and when it has waited
+// long enough. A later answer is not typed. The same holds at shutdown.
 func TestSecretTakenBack(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash")
@@ -205,14 +205,14 @@ func TestSecretTakenBack(t *testing.T) {
 	}
 }
 
-// output1 is what was sent of a terminal so far.
+// output1 returns the output of a terminal that was sent so far.
 func (s *session) output1(h int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return string(s.check.jobs[h].data["pty"])
 }
 
-// A client that closes its end is told as well.
+// TestSecretAtTheEndOfInput: the withdrawal is also sent to a client that has closed its end.
 func TestSecretAtTheEndOfInput(t *testing.T) {
 	s := start(t, answersSecrets...)
 	s.pty(login)
@@ -224,8 +224,8 @@ func TestSecretAtTheEndOfInput(t *testing.T) {
 	}
 }
 
-// A question that waits behind output which the client does not hear any more is asked all
-// the same, and one that is over before it is sent is not asked.
+// TestSecretBehindOutput: a question that waits behind output is asked even if the client unsubscribes from it. One
+// that is over before it is sent is not asked.
 func TestSecretBehindOutput(t *testing.T) {
 	s := start(t, "capabilities", obj{"secret": true, "ack": true}, "options", obj{"limits": obj{"windowBytes": 65536}})
 	flood := func() int64 { return s.pty(`head -c 200000 /dev/zero | tr '\0' x; ` + login) }
@@ -247,7 +247,8 @@ func TestSecretBehindOutput(t *testing.T) {
 	s.kill(h)
 }
 
-// With clientOnly a request is refused where a password is asked for, and a signal key is not.
+// TestSecretInputClientOnly: with clientOnly, a write is refused while the program asks for a password, except for a
+// signal key.
 func TestSecretInputClientOnly(t *testing.T) {
 	for _, asks := range []bool{true, false} {
 		s := start(t, "capabilities", obj{"secret": asks}, "options", obj{"secretInput": "clientOnly"})
@@ -273,8 +274,8 @@ func TestSecretInputClientOnly(t *testing.T) {
 	}
 }
 
-// The Go client answers through its Answerer, whose context ends when nobody waits for the
-// answer any more; without one it refuses.
+// TestGoClientAnswers: the Go client answers through its Answerer, whose context ends when the answer is no longer
+// wanted. Without an Answerer it refuses.
 func TestGoClientAnswers(t *testing.T) {
 	toClient, server := io.Pipe()
 	fromClient, client := io.Pipe()

@@ -9,8 +9,7 @@ import (
 	"shelld/schema"
 )
 
-// TestReadSecret: what is read of an answer is what its schema says, and nothing of the
-// answer is in an error.
+// TestReadSecret: an answer is read according to its schema, and no error contains a part of the answer.
 func TestReadSecret(t *testing.T) {
 	for _, c := range []struct {
 		result, value string
@@ -48,13 +47,12 @@ func TestReadSecret(t *testing.T) {
 			t.Errorf("%s: the schema says %v", c.result, why)
 		}
 	}
-	if _, err := readSecret(raw(`{"value":"\ud800"}`)); err == nil { // which the schema does not see
+	if _, err := readSecret(raw(`{"value":"\ud800"}`)); err == nil { // the schema check does not notice it
 		t.Error("a lone surrogate is taken")
 	}
 }
 
-// TestAnswerIsWiped: what came in an answer is not in the reader's buffer afterwards, were
-// it for a question that is over.
+// TestAnswerIsWiped: the content of an answer is not in the reader's buffer afterwards, even if its question was over.
 func TestAnswerIsWiped(t *testing.T) {
 	s := &Server{log: slog.New(slog.DiscardHandler), out: &outbox{}}
 	got := ""

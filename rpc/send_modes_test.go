@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSendAsTheProgramAsked: keys, pastes and the mouse as the program has asked.
+// TestSendAsTheProgramAsked: keys, pastes and the mouse are encoded for the modes that the program has set.
 func TestSendAsTheProgramAsked(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty raw -echo; printf '\033[?1h\033[?2004h\033[?1002h\033[?1006hready'; head -c 37 | od -An -tx1`)

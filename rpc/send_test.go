@@ -18,7 +18,7 @@ func (s *session) sent(handle int64, params ...any) schema.JobWriteResult {
 	return do[schema.JobWriteResult](s, "job/write", merged(obj{"handle": handle}, params))
 }
 
-// hexed is what a job of hexOf has shown of its input.
+// hexed returns the input that a job of hexOf has shown.
 func (s *session) hexed(handle int64) string {
 	s.t.Helper()
 	return strings.Join(strings.Fields(strings.TrimPrefix(s.output(handle, "pty"), "ready")), " ")
@@ -26,7 +26,7 @@ func (s *session) hexed(handle int64) string {
 
 func b64(b string) string { return base64.StdEncoding.EncodeToString([]byte(b)) }
 
-// TestSend: every kind of item, in order, and what follows them.
+// TestSend sends every kind of item, in order, with the line end and end of file after them.
 func TestSend(t *testing.T) {
 	s := start(t)
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestSendToAPipe(t *testing.T) {
 	equal(t, "bytes", strings.Join(strings.Fields(s.output(h, "stdout")), " "), "61 ff 62 0a 63 1b 5b 32 30 31 7e 0a")
 }
 
-// TestSendRefusals: one bad item, and nothing at all is sent.
+// TestSendRefusals: if one item is bad, nothing at all is sent.
 func TestSendRefusals(t *testing.T) {
 	s := start(t)
 	tty := s.pty("stty -echo; echo ready; exec cat")
@@ -102,7 +102,7 @@ func TestSendRefusals(t *testing.T) {
 	equal(t, "what the terminal has got", s.output(tty, "pty"), "ready\r\nfound\r\n")
 }
 
-// crowd fills a job's terminal, and queues an input behind what the kernel takes.
+// crowd fills a job's terminal, and queues input beyond the kernel's buffer.
 func (s *session) crowd(handle int64) (stuck *call) {
 	s.t.Helper()
 	lines := strings.Repeat("0123456789abcde\n", 4<<10)
@@ -113,7 +113,7 @@ func (s *session) crowd(handle int64) (stuck *call) {
 	return s.begin("job/write", obj{"handle": handle, "input": lines})
 }
 
-// TestInterruptKeyOvertakes: what the job does not take is dropped, and told.
+// TestInterruptKeyOvertakes: input that the job has not read is dropped, and reported.
 func TestInterruptKeyOvertakes(t *testing.T) {
 	s := start(t)
 	h := s.pty("stty -echo; echo ready; exec sleep 60")
@@ -132,12 +132,12 @@ func TestInterruptKeyOvertakes(t *testing.T) {
 	}
 }
 
-// TestTimeoutOfAWrite: the time of the wait bounds a write that the job does not take.
+// TestTimeoutOfAWrite: the timeout of the wait limits a write that the job does not read.
 func TestTimeoutOfAWrite(t *testing.T) {
 	s := start(t)
 	h := s.pipe("echo ready; exec sleep 60", "stdin", "open")
 	s.see(h, "ready")
-	const all = 600_000 // more than any kernel takes unread
+	const all = 600_000 // more than any kernel accepts unread
 	began := time.Now()
 	stuck := s.begin("job/write", obj{"handle": h, "input": strings.Repeat("x", all), "wait": obj{"until": until(obj{"pattern": "never"}), "timeoutMs": 300}})
 	behind := s.begin("job/write", obj{"handle": h, "input": "y", "wait": obj{"until": []obj{}, "timeoutMs": 100}})
@@ -154,7 +154,7 @@ func TestTimeoutOfAWrite(t *testing.T) {
 	}
 }
 
-// TestSecret: it arrives, and the log knows nothing of it.
+// TestSecret: the input arrives, and is not in the log.
 func TestSecret(t *testing.T) {
 	var log lockedBuffer
 	s := open(t, func(set *settings) {
@@ -173,7 +173,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// A lockedBuffer is one that a log writes to.
+// A lockedBuffer is a buffer that a log may write to.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

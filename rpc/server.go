@@ -20,26 +20,26 @@ import (
 	"shelld/schema"
 )
 
-// maxInFlight bounds the requests that a connection may have open.
+// maxInFlight is the maximum number of unanswered requests of a connection.
 const maxInFlight = 16384
 
-// maxIDBytes bounds what their ids take together, each of which may be as long as a message.
+// maxIDBytes limits the total length of their ids, each of which may be as long as a message.
 const maxIDBytes = 16 << 20
 
-// defaultMaxMessage is maxMessageBytes unless initialize says otherwise.
+// defaultMaxMessage is maxMessageBytes by default.
 const defaultMaxMessage = 16 << 20
 
-// Options set a server up.
+// Options configure a server.
 type Options struct {
 	Version string  // of this build, for serverInfo
-	Framing Framing // forces one; FramingUnknown = told by the first byte
+	Framing Framing // a fixed framing; FramingUnknown = determined by the first byte
 	Log     *slog.Logger
-	// Window holds the jobs of job/start to their reader: no more than so many bytes of
-	// a stream are taken ahead of its read cursor, and then the program waits. It is for
-	// a client in this process that reads with job/read alone. 0: jobs wait for nobody.
+	// Window makes the jobs of job/start wait for their reader: at most so many bytes of a stream are read ahead of its
+	// read cursor, and then the program waits. It is for a client in this process that reads only with job/read. 0:
+	// jobs do not wait.
 	Window int64
-	// Unanswered leaves it to the client to answer what programs ask the terminals of
-	// job/start: it shows their output on a terminal that does.
+	// Unanswered leaves the queries that programs send to the terminals of job/start to the client: it shows their
+	// output on a terminal that answers them.
 	Unanswered bool
 }
 
@@ -59,22 +59,22 @@ type Server struct {
 
 	life       lifecycle
 	maxMessage atomic.Int64 // settings.maxMessage, for the goroutines that answer
-	screens    sync.Mutex   // held by whoever writes a screen for an answer
+	screens    sync.Mutex   // held while a screen is encoded for an answer
 
-	settings settings // set by initialize on the reading goroutine, which alone reads it
+	settings settings // set by initialize on the reading goroutine; only this goroutine reads it
 
 	mu       sync.Mutex
 	inFlight map[string]*request // by the key of its id
 	idBytes  int                 // in those keys
-	answered sync.Cond           // one is in flight no more; its lock is mu
+	answered sync.Cond           // signals that a request is no longer in flight; its lock is mu
 }
 
-// Serve speaks the protocol until the input ends, exit comes, ctx is done or the
-// output breaks. Then it ends every job, answers what is owed, and returns whether
-// the client had asked for it properly: with shutdown, answered, before the end.
+// Serve speaks the protocol until the input ends, exit arrives, ctx is done or the output breaks. Then it ends every
+// job, sends the outstanding answers, and reports whether the client had ended the session properly: with shutdown,
+// answered, before the end.
 //
-// It is the only reader of in and the only writer of out, and closes neither. A
-// goroutine that is blocked reading in stays so where Serve ends for another reason.
+// It is the only reader of in and the only writer of out, and closes neither. If Serve ends for another reason, a
+// goroutine that is blocked reading in stays blocked.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, opts Options) (clean bool, err error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -99,27 +99,26 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, op
 	return s.finish(), s.out.flush()
 }
 
-// discard is the library's logger: what it has to say is known here already.
+// discard is the library's logger: everything that the library reports is already known here.
 type discard struct{}
 
 func (discard) Printf(string, ...any) {}
 
-// finish ends the jobs, unless shutdown has, and waits for the answers owed.
+// finish ends the jobs, unless shutdown has, and waits for the outstanding answers.
 func (s *Server) finish() (clean bool) {
 	s.life.end()
 	s.out.withdrawAll()
 	s.mgr.Shutdown()
 	s.settle(0)
-	return s.life.isShutDown() // only now: the answer to shutdown may have been among those owed
+	return s.life.isShutDown() // only now: the answer to shutdown may have been among them
 }
 
-// settleTime is how long after the end of all jobs an answer may take. Only one
-// that is owed by a job whose loop is stuck takes as long.
+// settleTime is how long an answer may take after the end of all jobs. Only an answer of a job whose loop is stuck
+// takes as long.
 const settleTime = 500 * time.Millisecond
 
-// settle waits until no more than n requests are in flight. It answers those itself
-// that nobody else does: those of a job that is stuck. Answers that wait for room are awaited as long as the client
-// goes on reading.
+// settle waits until at most n requests are in flight. It answers those of a stuck job on its own. It waits for answers
+// that wait for room as long as the client goes on reading.
 func (s *Server) settle(n int) {
 	var client pace
 	for !s.awaitAnswers(n) && s.delivers(&client) {
@@ -139,7 +138,7 @@ func (s *Server) settle(n int) {
 	}
 }
 
-// awaitAnswers waits for settleTime until no more than n requests are in flight, and reports whether that is so.
+// awaitAnswers waits until at most n requests are in flight, for settleTime at most, and reports whether that is so.
 func (s *Server) awaitAnswers(n int) bool {
 	late := false
 	t := time.AfterFunc(settleTime, func() {
@@ -157,8 +156,7 @@ func (s *Server) awaitAnswers(n int) bool {
 	return len(s.inFlight) <= n
 }
 
-// Handle takes a message from the library, on the reading goroutine. The message
-// itself is in the stream's current.
+// Handle handles a message from the library, on the reading goroutine. The message itself is the stream's current.
 func (s *Server) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {
 	env := s.stream.current
 	switch env.Kind {
@@ -169,7 +167,7 @@ func (s *Server) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {
 		r := &request{server: s, id: append(json.RawMessage(nil), env.ID...), method: env.Method, params: env.Params, canceled: make(chan struct{})}
 		defer s.recovered(r)
 		err := s.begin(r, env)
-		r.params = nil // they lie in the frame, which may be large
+		r.params = nil // They lie in the frame, which may be large.
 		if err != nil {
 			r.fail(err)
 			r.letGo()
@@ -180,7 +178,7 @@ func (s *Server) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {
 	}
 }
 
-// recovered answers a request whose handler panicked; nobody else is harmed.
+// recovered answers a request whose handler panicked; no other request is affected.
 func (s *Server) recovered(r *request) {
 	p := recover()
 	if p == nil {
@@ -200,8 +198,7 @@ func (s *Server) notified(env envelope) {
 	handle(s, env.Params)
 }
 
-// begin checks a request in the protocol's order (life cycle, method, params) and
-// hands it to its handler.
+// begin checks a request in the protocol's order (life cycle, method, params) and passes it to its handler.
 func (s *Server) begin(r *request, env envelope) error {
 	if err := s.track(r); err != nil {
 		return err
@@ -219,7 +216,7 @@ func (s *Server) begin(r *request, env envelope) error {
 	return m.handle(s, r)
 }
 
-// track enters a request under its id.
+// track records a request under its id.
 func (s *Server) track(r *request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,7 +241,7 @@ func tooMuchInFlight(message, limit string, most int64) error {
 		schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: limit, Max: most, Retryable: optional(true)}}
 }
 
-// idKey is an id however it was escaped: a string's text, a number's spelling.
+// idKey returns a key for an id that does not depend on escapes: a string's text, a number's spelling.
 func idKey(id json.RawMessage) string {
 	var text string
 	if len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil {
@@ -253,7 +250,7 @@ func idKey(id json.RawMessage) string {
 	return "n" + string(id)
 }
 
-// cancel is $/cancelRequest. An id that is not in flight has been answered.
+// cancel handles $/cancelRequest. An id that is not in flight was answered already.
 func (s *Server) cancel(params []byte) {
 	var p schema.CancelRequestParams
 	if err := schema.DecodeParams("$/cancelRequest", params, &p); err != nil {
@@ -268,20 +265,20 @@ func (s *Server) cancel(params []byte) {
 	}
 }
 
-// A request is one that was not yet answered.
+// A request is a request that is not answered yet.
 type request struct {
 	server *Server
 	id     json.RawMessage // as spelled
-	key    string          // in inFlight; "" = it never got there
+	key    string          // in inFlight; "" = it is not there
 	method string
 	params []byte // valid until the handler returns
 
 	once     sync.Once
 	canceled chan struct{}
-	told     func()      // nil, or what is done with the answer, under s.mu and out.mu
-	release  func()      // nil, or lets go of the job that the answer quotes
+	told     func()      // nil, or called when the answer is queued, under s.mu and out.mu
+	release  func()      // nil, or releases the job that the answer quotes
 	made     *int64      // nil, or the handle of the job that it has started
-	place    answerPlace // that its answer has
+	place    answerPlace // the place of its answer
 }
 
 func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
@@ -294,7 +291,7 @@ func (r *request) decode(into any) error {
 	return schema.DecodeParams(r.method, r.params, into)
 }
 
-// wellFormed refuses params that would not be decoded as they are.
+// wellFormed refuses params that would change in decoding.
 func (r *request) wellFormed() error {
 	if hasLoneSurrogate(r.params) {
 		return invalidParams(schema.FieldError{Message: `params have a lone surrogate (\ud800 to \udfff), which is no character and cannot be sent on`})
@@ -302,8 +299,7 @@ func (r *request) wellFormed() error {
 	return nil
 }
 
-// hasLoneSurrogate says whether JSON has an escape that encoding/json would turn
-// into U+FFFD without a word.
+// hasLoneSurrogate reports whether JSON has an escape that encoding/json would silently turn into U+FFFD.
 func hasLoneSurrogate(data []byte) bool {
 	for i := 0; i < len(data); i++ {
 		if data[i] != '\\' {
@@ -312,7 +308,7 @@ func hasLoneSurrogate(data []byte) bool {
 		first := escaped(data[i:])
 		switch {
 		case first < 0:
-			i++ // another escape: its character is no backslash that begins one
+			i++ // Another escape: if its character is a backslash, that begins no escape.
 		case !utf16.IsSurrogate(first):
 			i += 5
 		case utf16.DecodeRune(first, escaped(data[i+6:])) == utf8.RuneError:
@@ -324,7 +320,7 @@ func hasLoneSurrogate(data []byte) bool {
 	return false
 }
 
-// escaped is the code unit of a \uXXXX at the start of data, and -1 for anything else.
+// escaped returns the code unit of a \uXXXX at the start of data, and -1 for anything else.
 func escaped(data []byte) rune {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return -1
@@ -336,7 +332,7 @@ func escaped(data []byte) rune {
 	return rune(n)
 }
 
-// letGo lets go of the job that the answer has quoted.
+// letGo releases the job that the answer quotes.
 func (r *request) letGo() {
 	if r.release != nil {
 		r.release()
@@ -384,15 +380,15 @@ func (r *request) failBody(err error) []byte {
 	return body
 }
 
-// answer sends the one answer: the first counts. The id is free again before the
-// client can know. It never blocks.
+// answer sends the answer of a request. Only the first one counts. The id is free again before the client can see the
+// answer. It never blocks.
 func (r *request) answer(body []byte) { r.send(message{body: body}) }
 
-// answerInTime is answer, once there is room.
+// answerInTime is answer, but waits for room first.
 func (r *request) answerInTime(body []byte) {
 	m := message{body, r.server.out.reserve(len(body))}
 	if !r.send(m) && m.waited {
-		r.server.out.unreserve(len(body)) // it was answered by settle
+		r.server.out.unreserve(len(body)) // settle has answered it.
 	}
 }
 
@@ -420,8 +416,8 @@ func (r *request) queueAnswer(m message) bool {
 	return true
 }
 
-// whenAnswered has f called when the answer is on its way, whatever it is, before
-// anything that is queued after it. f is called under out.mu and must not block.
+// whenAnswered sets a function that is called when the answer is queued, whatever the answer is, and before anything is
+// queued after it. f is called under out.mu and must not block.
 func (r *request) whenAnswered(f func()) {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
@@ -429,7 +425,7 @@ func (r *request) whenAnswered(f func()) {
 }
 
 // await leaves the rest of a request to a goroutine, in which its answer waits for room. f returns the result or the
-// error to answer with.
+// error of the answer.
 func (r *request) await(f func() (any, error)) { go r.conclude(f, r.answerInTime) }
 
 func (r *request) conclude(f func() (any, error), answer func(body []byte)) {
@@ -446,8 +442,7 @@ func (r *request) conclude(f func() (any, error), answer func(body []byte)) {
 	}
 }
 
-// wait awaits what a job was asked for. A cancelled request is withdrawn from the
-// job, which answers all the same.
+// wait waits for the result of a job. If the request is cancelled, wait cancels it in the job, which still answers.
 func wait[T any](r *request, p jobs.Pending[T]) (T, error) {
 	select {
 	case res := <-p.C:
@@ -459,7 +454,7 @@ func wait[T any](r *request, p jobs.Pending[T]) (T, error) {
 	}
 }
 
-// respond awaits what a job was asked for, and answers with what convert makes of it.
+// respond waits for the result of a job, and answers with convert's conversion of it.
 func respond[T, R any](r *request, p jobs.Pending[T], convert func(T) R) {
 	r.await(func() (any, error) {
 		res, err := wait(r, p)
@@ -467,8 +462,8 @@ func respond[T, R any](r *request, p jobs.Pending[T], convert func(T) R) {
 	})
 }
 
-// respondNow is respond where convert quotes no output, for which a disk may have to be
-// waited: where the job has answered by now, nobody else has to wake up for it.
+// respondNow is respond for a convert that quotes no output and so never waits for a disk. If the job has answered
+// already, no other goroutine has to wake up.
 func respondNow[T, R any](r *request, p jobs.Pending[T], convert func(T) R) {
 	if len(p.C) == 0 {
 		respond(r, p, convert)
@@ -483,7 +478,7 @@ func respondNow[T, R any](r *request, p jobs.Pending[T], convert func(T) R) {
 	r.conclude(f, r.answer)
 }
 
-// converted is what a request is answered with, once it has a place.
+// converted returns the result for a request's answer, once the request has a place.
 func converted[T, R any](r *request, res T, err error, convert func(T) R) (any, error) {
 	if !r.takePlace(sizeOf(res)+sizeOf(err), false) {
 		return nil, errClientGone

@@ -20,15 +20,13 @@ import (
 	"shelld/schema"
 )
 
-// watchdog bounds every wait of these tests for a fact. Nothing in them takes a
-// tenth of it.
+// watchdog limits every wait of these tests. Nothing in them takes a tenth of it.
 const watchdog = 40 * time.Second
 
 type obj = map[string]any
 
-// A session is one client of a server that runs in this process. It speaks in raw
-// messages and shares no code with the server's own reader and writer. Whatever
-// passes in either direction goes through the checker.
+// A session is one client of a server that runs in this process. It sends raw messages and shares no code with the
+// server's own reader and writer. Every message in either direction goes through the checker.
 type session struct {
 	t       *testing.T
 	in      *io.PipeWriter
@@ -41,16 +39,16 @@ type session struct {
 	setUp   bool // initialize was answered
 	settled bool // the session was ended on purpose
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	changed   chan struct{}
 	log       []line
 	check     *checker
-	told      map[string]bool     // what is wrong and was told already
+	told      map[string]bool     // complaints that were reported already
 	answers   map[string][]answer // by id, as spelled
 	orphans   []answer            // with id null
 	events    []event
 	questions []received // of the server
-	taken     []string   // the ids of those that it has taken back
+	taken     []string   // the ids of those that it has withdrawn
 	eof       bool
 
 	over  chan struct{} // closed when Serve has returned and everything is let go of
@@ -65,7 +63,7 @@ type line struct {
 	body []byte
 }
 
-// An answer is a response of the server's.
+// An answer is a response of the server.
 type answer struct {
 	ID     json.RawMessage
 	Result json.RawMessage
@@ -81,10 +79,10 @@ type failure struct {
 type settings struct {
 	framing rpc.Framing
 	server  rpc.Options
-	prepare func(*jobs.Manager) // before Serve; nil: nothing
+	prepare func(*jobs.Manager) // called before Serve; nil: nothing
 }
 
-// open runs a server and says nothing to it.
+// open runs a server and sends it nothing.
 func open(t *testing.T, with ...func(*settings)) *session {
 	t.Helper()
 	if len(jobs.Platform().Modes) == 0 {
@@ -110,7 +108,7 @@ func open(t *testing.T, with ...func(*settings)) *session {
 	}
 	go func() {
 		s.clean, s.err = rpc.Serve(ctx, inR, outW, m, set.server)
-		_ = inR.Close()  // What is sent from here on nobody reads.
+		_ = inR.Close()  // No message from here on is read.
 		_ = outW.Close() // The client sees the end.
 		if err := m.Close(); err != nil {
 			s.fail("let go of the jobs: %v", err)
@@ -122,8 +120,7 @@ func open(t *testing.T, with ...func(*settings)) *session {
 	return s
 }
 
-// start runs a server and initializes it, with params that are given as pairs of a
-// name and a value.
+// start runs a server and initializes it, with params given as pairs of a name and a value.
 func start(t *testing.T, params ...any) *session {
 	t.Helper()
 	s := open(t)
@@ -151,8 +148,7 @@ func (s *session) initialize(params ...any) schema.InitializeResult {
 	return r
 }
 
-// finish ends the session as a client should, unless the test has ended it, and
-// holds the transcript against what is always true.
+// finish ends the session as a client should, unless the test has ended it, and checks the transcript.
 func (s *session) finish() {
 	s.gate.let(true)
 	if !s.settled {
@@ -174,7 +170,7 @@ func (s *session) ended() []string {
 	return s.check.ended()
 }
 
-// quit is the proper end: shutdown, exit, nothing left.
+// quit ends the session properly: shutdown, exit, nothing left.
 func (s *session) quit() {
 	s.t.Helper()
 	if s.setUp {
@@ -189,7 +185,7 @@ func (s *session) quit() {
 	}
 }
 
-// end waits for the server's end, and for all that it has sent.
+// end waits for the server's end, and for all its output.
 func (s *session) end() (clean bool, err error) {
 	s.t.Helper()
 	s.settled = true
@@ -208,7 +204,7 @@ func (s *session) hangUp() { _ = s.in.Close() }
 // send sends a message that a client may send.
 func (s *session) send(body string) { s.t.Helper(); s.put(body, true) }
 
-// sendBad sends one that it may not.
+// sendBad sends a message that a client may not send.
 func (s *session) sendBad(body string) { s.t.Helper(); s.put(body, false) }
 
 func (s *session) put(body string, valid bool) {
@@ -230,7 +226,7 @@ func framed(f rpc.Framing, body string) string {
 	return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// sendBytes writes to the server whatever it is. The server may have ended.
+// sendBytes writes arbitrary bytes to the server. The server may have ended.
 func (s *session) sendBytes(b string) {
 	done := make(chan struct{})
 	go func() {
@@ -244,7 +240,7 @@ func (s *session) sendBytes(b string) {
 	}
 }
 
-// read takes what the server sends until that ends.
+// read reads the server's messages until the output ends.
 func (s *session) read() {
 	r := bufio.NewReaderSize(s.gate, 64<<10)
 	for {
@@ -257,7 +253,7 @@ func (s *session) read() {
 			s.eof = true
 			s.wake()
 			s.mu.Unlock()
-			_ = s.gate.r.Close() // A server that goes on writing finds out.
+			_ = s.gate.r.Close() // A server that goes on writing gets an error.
 			return
 		}
 		s.take(body)
@@ -296,7 +292,7 @@ func (s *session) take(body []byte) {
 	switch {
 	case m.Method == "$/cancelRequest":
 		var p schema.CancelRequestParams
-		_ = json.Unmarshal(m.Params, &p) // The checker has seen it.
+		_ = json.Unmarshal(m.Params, &p) // The checker has checked it.
 		s.taken = append(s.taken, string(p.ID))
 	case m.event == nil && m.Method != "":
 		s.questions = append(s.questions, m)
@@ -310,13 +306,13 @@ func (s *session) take(body []byte) {
 	s.wake()
 }
 
-// wake tells whoever waits that something came. The caller must hold s.mu.
+// wake wakes the goroutines that wait for a message. The caller must hold s.mu.
 func (s *session) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// wait waits until cond holds, which is asked under s.mu after each message.
+// wait waits until cond holds. It calls cond under s.mu after each message.
 func (s *session) wait(what string, cond func() bool) {
 	s.t.Helper()
 	late := time.NewTimer(watchdog)
@@ -353,7 +349,7 @@ func (s *session) fatal(what string) {
 	s.t.Fatal(what)
 }
 
-// dump prints the transcript's end.
+// dump prints the end of the transcript.
 func (s *session) dump() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -373,17 +369,17 @@ type call struct {
 	s      *session
 	id     string // as spelled
 	method string
-	taken  int // answers under this id that came before it
+	taken  int // earlier answers with this id
 }
 
-// begin sends a request under the next number.
+// begin sends a request with the next number.
 func (s *session) begin(method string, params any) *call {
 	s.t.Helper()
 	s.lastID++
 	return s.beginID(strconv.Itoa(s.lastID), method, params)
 }
 
-// beginID sends a request under an id of the test's own spelling.
+// beginID sends a request with an id that the test spells.
 func (s *session) beginID(id, method string, params any) *call {
 	s.t.Helper()
 	c, body := s.request(id, method, params)
@@ -391,7 +387,7 @@ func (s *session) beginID(id, method string, params any) *call {
 	return c
 }
 
-// beginBad sends a request that is to be refused.
+// beginBad sends a request that must be refused.
 func (s *session) beginBad(method string, params any) *call {
 	s.t.Helper()
 	s.lastID++
@@ -437,7 +433,7 @@ func (c *call) answer() (a answer) {
 	return a
 }
 
-// answered says whether the answer is there.
+// answered reports whether the answer has arrived.
 func (c *call) answered() bool {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -477,7 +473,7 @@ func refused[T any](c *call, kind schema.Kind) (data T) {
 	return data
 }
 
-// is checks the kind of an error and the number that belongs to it.
+// is checks the kind of an error and its code.
 func (f *failure) is(t *testing.T, kind schema.Kind) {
 	t.Helper()
 	var data struct{ Kind schema.Kind }
@@ -501,7 +497,7 @@ func (c *call) withdraw() {
 	c.s.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":` + c.id + `}}`)
 }
 
-// needs skips a test whose program is not there, and fails it where all have to be.
+// needs skips a test if a program is missing, or fails it in an environment that must have all programs.
 func needs(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
@@ -517,7 +513,7 @@ type gate struct {
 	r io.ReadCloser
 
 	mu   sync.Mutex
-	open chan struct{} // closed while it is open
+	open chan struct{} // closed while the gate is open
 	shut bool
 }
 
@@ -539,7 +535,7 @@ func (g *gate) let(pass bool) {
 	g.shut = !pass
 }
 
-// Read passes on what the server writes, once the gate is open.
+// Read returns the server's output, once the gate is open.
 func (g *gate) Read(p []byte) (int, error) {
 	g.mu.Lock()
 	open := g.open

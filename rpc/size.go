@@ -6,8 +6,8 @@ import (
 	"shelld/jobs"
 )
 
-// sizeOf is about how many bytes of JSON an answer will have at most that is made of a result of the engine's: the
-// texts in it, and those of the output that it quotes.
+// sizeOf returns roughly the maximum number of bytes of JSON in an answer for a result of the engine: its texts, and
+// those of the output that the answer quotes.
 func sizeOf(result any) (n int64) {
 	switch r := result.(type) {
 	case jobs.StartResult:
@@ -43,10 +43,11 @@ func sizeOf(result any) (n int64) {
 	return n
 }
 
-// listedSize is about what the members of an item take beside its texts.
+// listedSize is roughly the size of an item without its texts.
 const listedSize = 128
 
-// textSize is how many bytes a text takes in JSON at most, or that it is too long for a small answer.
+// textSize returns the maximum number of bytes of a text in JSON. For a text that is too long for a small answer
+// anyway, it returns the text's length.
 func textSize(text string) int64 {
 	if len(text) > smallAnswer {
 		return int64(len(text))
@@ -59,7 +60,7 @@ func textSize(text string) int64 {
 		case c == '"', c == '\\':
 			n++
 		case c >= utf8.RuneSelf:
-			n += 2 // U+FFFD, if it is no UTF-8
+			n += 2 // U+FFFD, if it is not UTF-8
 		}
 	}
 	return int64(n)
@@ -97,7 +98,7 @@ func outcomeSize(o *jobs.Outcome) int64 {
 			n += textSize(name) + groupSize(g)
 		}
 	}
-	if o.Command != nil { // of whose text as much is told
+	if o.Command != nil { // the outcome has only so much of its text
 		n += min(textSize(o.Command.Text), escapedBytes*(finishedText+utf8.UTFMax)) + textSize(o.Command.Cwd) + 2*listedSize
 	}
 	n += waitingSize(o.State.Waiting)
@@ -107,7 +108,7 @@ func outcomeSize(o *jobs.Outcome) int64 {
 	return n
 }
 
-// groupSize is how many bytes a group of a match takes at most, beside its name.
+// groupSize returns the maximum number of bytes of a group of a match, without its name.
 func groupSize(group *string) int64 { return textSize(or(group, "")) + int64(len(`"":null,`)) }
 
 func waitingSize(w *jobs.WaitingForInput) int64 {
@@ -117,7 +118,7 @@ func waitingSize(w *jobs.WaitingForInput) int64 {
 	return textSize(w.Prompt) + textSize(w.Why) + 2*listedSize
 }
 
-// quotedSize is how many bytes of JSON the output of an answer takes at most.
+// quotedSize returns the maximum number of bytes of JSON for the output in an answer.
 func quotedSize(output map[jobs.Stream]jobs.Range, spec *jobs.WaitSpec) (n int64) {
 	for _, r := range output {
 		length := r.To - r.From

@@ -7,7 +7,7 @@ import (
 	"shelld/jobs"
 )
 
-// What counts as a small answer must not be a long one in JSON.
+// TestTextSize: an answer that counts as small must not be long in JSON.
 func TestTextSize(t *testing.T) {
 	for _, text := range []string{"", "plain", strings.Repeat("\x01", 100), `"\"`, "\n\t\r\b\f", "caf\u00e9 \u2028 \U0001F600", "\u007f<>&", strings.Repeat("\x01", smallAnswer), strings.Repeat("x", 2*smallAnswer)} {
 		size, real := textSize(text), int64(len(marshal(text))-len(`""`))

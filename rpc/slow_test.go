@@ -9,7 +9,7 @@ import (
 	"shelld/schema"
 )
 
-// leastWindow is the least that windowBytes may be.
+// leastWindow is the minimum of windowBytes.
 const leastWindow = 64 << 10
 
 // acking runs a server for a client that acknowledges.
@@ -32,7 +32,7 @@ func (s *session) stats() schema.ServerStatsResult {
 	return do[schema.ServerStatsResult](s, "server/stats", obj{})
 }
 
-// streamStats are those of a job that is live, or has something to be sent.
+// streamStats returns the statistics of a stream of a job that is live, or has something to be sent.
 func (s *session) streamStats(handle int64, stream string) schema.StreamStats {
 	s.t.Helper()
 	for _, j := range s.stats().PerJob {
@@ -44,7 +44,7 @@ func (s *session) streamStats(handle int64, stream string) schema.StreamStats {
 	return schema.StreamStats{}
 }
 
-// until asks for the stats of a stream again and again: nobody tells when they change.
+// until polls the statistics of a stream: there is no notification of their changes.
 func (s *session) until(handle int64, stream string, cond func(schema.StreamStats) bool) schema.StreamStats {
 	s.t.Helper()
 	for begun := time.Now(); ; {
@@ -58,7 +58,7 @@ func (s *session) until(handle int64, stream string, cond func(schema.StreamStat
 	}
 }
 
-// acknowledge acknowledges what comes of a stream until the job is closed.
+// acknowledge acknowledges the output of a stream until the job is closed.
 func (s *session) acknowledge(handle int64, stream string) {
 	s.t.Helper()
 	for acked := int64(-1); ; {
@@ -81,7 +81,7 @@ func (s *session) acknowledge(handle int64, stream string) {
 	}
 }
 
-// numbers are lines of text that are all different.
+// numbers returns lines of text that are all different.
 func numbers(from, to int) string {
 	var b strings.Builder
 	for i := from; i <= to; i++ {
@@ -93,7 +93,7 @@ func numbers(from, to int) string {
 func TestAckWindow(t *testing.T) {
 	s := acking(t, nil)
 	h := s.pipe("seq 100000")
-	s.await(h, obj{"closed": true}) // whose answer waits for no acknowledgement
+	s.await(h, obj{"closed": true}) // its answer waits for no acknowledgement
 	st := s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) >= leastWindow })
 	equal(t, "sent without an acknowledgement", num(st.SentOffset), leastWindow)
 	equal(t, "unacknowledged", num(st.UnackedBytes), leastWindow)
@@ -101,19 +101,18 @@ func TestAckWindow(t *testing.T) {
 
 	s.ack(h, "stdout", 1000)
 	s.ack(h, "stdout", 30_000)
-	s.ack(h, "stdout", 2000) // was said already
+	s.ack(h, "stdout", 2000) // a repeated acknowledgement
 	st = s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) >= 30_000+leastWindow })
 	equal(t, "sent after 30,000 were acknowledged", num(st.SentOffset), 30_000+leastWindow)
 
-	s.ack(h, "stdout", 100_001+30_000) // was not sent: of what came before another beginning, perhaps
+	s.ack(h, "stdout", 100_001+30_000) // not sent: perhaps from before a restart
 	equal(t, "sent after more than all was acknowledged", num(s.streamStats(h, "stdout").SentOffset), 30_000+leastWindow)
 
 	s.acknowledge(h, "stdout")
 	equal(t, "output", s.output(h, "stdout"), numbers(1, 100_000))
 }
 
-// An acknowledgement that nobody can make anything of is told, since output waits for a
-// good one.
+// TestBadAckIsTold: an acknowledgement that cannot be used is reported, since output waits for a good one.
 func TestBadAckIsTold(t *testing.T) {
 	s := acking(t, nil)
 	told := func(want int) {
@@ -130,7 +129,7 @@ func TestBadAckIsTold(t *testing.T) {
 	}
 	s.sendBad(`{"jsonrpc":"2.0","method":"job/ack","params":{"handle":1,"stream":"stdout","offset":-1}}`)
 	told(1)
-	s.ack(77, "stdout", 5) // of a job that is forgotten, perhaps
+	s.ack(77, "stdout", 5) // of a job that may have been forgotten
 	h := s.pipe("echo here; read x", "stdin", "open")
 	s.ack(h, "pty", 5)
 	told(2)
@@ -139,7 +138,7 @@ func TestBadAckIsTold(t *testing.T) {
 	told(2)
 }
 
-// What is still to be sent of a job that nobody knows any more is acknowledged as ever.
+// TestAckOfAForgottenJob: the rest of the output of a forgotten job is acknowledged as usual.
 func TestAckOfAForgottenJob(t *testing.T) {
 	for _, forget := range []func(*session, int64){
 		func(s *session, h int64) { do[schema.JobRemoveResult](s, "job/remove", obj{"handle": h}) },
@@ -167,7 +166,7 @@ func TestAckOfAForgottenJob(t *testing.T) {
 	}
 }
 
-// It can also be said that the rest is not wanted; then its files go.
+// TestUnsubscribeAForgottenJob: a client can unsubscribe from the rest; then its files are deleted.
 func TestUnsubscribeAForgottenJob(t *testing.T) {
 	s := acking(t, nil)
 	h := s.pipe("seq 20000")
@@ -182,8 +181,8 @@ func TestUnsubscribeAForgottenJob(t *testing.T) {
 	}
 }
 
-// A window begins anew with the output, and what is on its way of the old one does not count
-// for more than it was.
+// TestAckOfAnotherBeginning: a window starts anew when the output restarts, and acknowledgements for the old output do
+// not enlarge it.
 func TestAckOfAnotherBeginning(t *testing.T) {
 	s := acking(t, nil)
 	h := s.pipe("seq 100000; read x", "stdin", "open")
@@ -199,8 +198,7 @@ func TestAckOfAnotherBeginning(t *testing.T) {
 	equal(t, "and after another look", num(s.streamStats(h, "stdout").SentOffset), leastWindow)
 }
 
-// A client that has not said that it acknowledges waits for nobody, and neither does its
-// output.
+// TestAckUnasked: a client that has not announced acknowledgements need not send any, and its output does not wait.
 func TestAckUnasked(t *testing.T) {
 	s := start(t, "options", obj{"limits": obj{"windowBytes": leastWindow}})
 	h := s.pipe("seq 100000")
@@ -208,10 +206,10 @@ func TestAckUnasked(t *testing.T) {
 	equal(t, "output", s.output(h, "stdout"), numbers(1, 100_000))
 }
 
-// The end of the window splits no character.
+// TestAckCharacters: the end of the window does not split a character.
 func TestAckCharacters(t *testing.T) {
 	s := acking(t, nil)
-	const text = "€€€€€€€\n" // 22 bytes, by which no window can be divided
+	const text = "€€€€€€€\n" // 22 bytes, which do not divide any window
 	h := s.pipe("yes '" + strings.TrimSpace(text) + "' | head -n 20000")
 	s.acknowledge(h, "stdout")
 	equal(t, "output", s.output(h, "stdout"), strings.Repeat(text, 20000))
@@ -222,14 +220,14 @@ func TestAckCharacters(t *testing.T) {
 	}
 }
 
-// There is nothing to acknowledge of what was never sent.
+// TestAckAcrossAGap: output that was never sent needs no acknowledgement.
 func TestAckAcrossAGap(t *testing.T) {
 	s := acking(t, nil, "persist", obj{"mode": "memory"})
 	h := s.pipe("seq 300000; exec 1>&-; read x", "stdin", "open")
 	s.await(h, obj{"bytes": len(numbers(1, 300_000))}, "from", "start")
-	// A gap is told where half of the window is free.
+	// A gap is reported when half of the window is free.
 	st := s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.UnackedBytes) > leastWindow/2 })
-	for off := int64(0); off < num(st.SentOffset); off += 10_000 { // in parts, of which one may end in the gap
+	for off := int64(0); off < num(st.SentOffset); off += 10_000 { // in parts, one of which may end in the gap
 		s.ack(h, "stdout", off)
 	}
 	s.write(h, "go\n")
@@ -273,7 +271,7 @@ func TestWhenSlowSkip(t *testing.T) {
 	}
 }
 
-// A client that is not behind loses nothing.
+// TestWhenSlowSkipNothing: a client that is not behind loses nothing.
 func TestWhenSlowSkipNothing(t *testing.T) {
 	s := start(t)
 	h := s.pipe("read x; seq 50000", "stdin", "open")
@@ -282,8 +280,7 @@ func TestWhenSlowSkipNothing(t *testing.T) {
 	equal(t, "output", s.output(h, "stdout"), numbers(1, 50_000))
 }
 
-// blocked is a job that writes without end and waits for a client that does not
-// acknowledge.
+// blocked starts a job that writes without end and waits for a client that does not acknowledge.
 func (s *session) blocked(command string) int64 {
 	s.t.Helper()
 	h := s.pipe("read x; "+command, "stdin", "open")
@@ -315,7 +312,7 @@ func TestWhenSlowBlock(t *testing.T) {
 	}
 }
 
-// A start can ask for it: then it counts from the first byte on.
+// TestWhenSlowFromTheStart: if the start asks for it, it applies from the first byte on.
 func TestWhenSlowFromTheStart(t *testing.T) {
 	s := acking(t, nil, "persist", obj{"mode": "memory"})
 	h := s.pipe("seq 300000", "whenSlow", "block")
@@ -332,7 +329,7 @@ func TestWhenSlowFromTheStart(t *testing.T) {
 	s.wait("the newest", func() bool {
 		for _, e := range s.events {
 			if e.Handle == h && e.Gap != nil {
-				// What is kept begins earlier than what is sent.
+				// The kept output starts earlier than the sent output.
 				if e.Gap.From != leastWindow || e.Gap.To < all-leastWindow/2 {
 					t.Errorf("the gap is %+v of %d", *e.Gap, all)
 				}
@@ -342,7 +339,7 @@ func TestWhenSlowFromTheStart(t *testing.T) {
 		return false
 	})
 
-	// Who hears no output holds nobody up, until he does.
+	// A client that does not want output blocks nothing, until it subscribes to it.
 	h = s.pipe("seq 300000; read x; yes", "stdin", "open", "whenSlow", "block", "events", []string{"exited"})
 	s.await(h, obj{"bytes": len(numbers(1, 300_000))}, "from", "start", "maxBytes", 0)
 	do[schema.JobSubscribeResult](s, "job/subscribe", obj{"handle": h, "events": []string{"output"}})
@@ -350,10 +347,10 @@ func TestWhenSlowFromTheStart(t *testing.T) {
 	s.until(h, "stdout", func(st schema.StreamStats) bool { return st.Held != nil })
 }
 
-// What ends the waiting: a kill, and that nobody is waited for any more.
+// TestWhenSlowBlockEnds: a kill, and a change of the subscription, end the wait.
 func TestWhenSlowBlockEnds(t *testing.T) {
 	s := acking(t, nil)
-	// Its last words are more than a pipe holds.
+	// Its last output is more than a pipe holds.
 	k := s.kill(s.blocked("trap 'head -c 300000 /dev/zero; exit 5' TERM; yes"))
 	equal(t, "status after a kill", k.Job.Status, schema.StatusClosed)
 	equal(t, "exit", exitText(k.Job.Exit), "killed 5")
@@ -377,7 +374,7 @@ func TestWhenSlowBlockEnds(t *testing.T) {
 	_ = s.blocked("yes") // The server's end reaches it as well.
 }
 
-// A kill that a job lives through has not ended the waiting.
+// TestWhenSlowBlockOutlivesAKill: a kill that a job survives does not end the wait.
 func TestWhenSlowBlockOutlivesAKill(t *testing.T) {
 	s := acking(t, nil)
 	h := s.blocked("trap 'echo alive >&2' TERM; while :; do seq 1000; done")
@@ -389,7 +386,7 @@ func TestWhenSlowBlockOutlivesAKill(t *testing.T) {
 	s.killNow(h)
 }
 
-// A client that reads slowly slows down the one job that it has asked to, and no other.
+// TestWhenSlowBlockIsOfOneJob: a slow client delays only the one job for which it has asked for that.
 func TestWhenSlowBlockIsOfOneJob(t *testing.T) {
 	s := acking(t, nil)
 	s.blocked("yes")

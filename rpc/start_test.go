@@ -92,8 +92,7 @@ func TestStdinIsNullUnlessOpen(t *testing.T) {
 	equal(t, "output", s.output(h, "stdout"), "end\n")
 }
 
-// TestPipelining: requests by name, sent before any of them is answered, take effect
-// in their order.
+// TestPipelining: requests by name that are sent before any of them is answered take effect in order.
 func TestPipelining(t *testing.T) {
 	for _, mode := range []string{"pipe", "pty"} {
 		t.Run(mode, func(t *testing.T) {
@@ -118,7 +117,7 @@ func TestPipelining(t *testing.T) {
 			equal(t, "wait", result[schema.JobWaitResult](wait).Outcome.Reason, schema.OutcomeReasonPattern)
 			equal(t, "exit", exitText(result[schema.JobWaitResult](exit).Outcome.Job.Exit), "exited 0")
 			stream := map[string]string{"pipe": "stdout", "pty": "pty"}[mode]
-			// A terminal may echo what came before stty; the order holds all the same.
+			// A terminal may echo input from before stty; the order holds anyway.
 			got := strings.ReplaceAll(s.output(h, stream), "\r", "")
 			if !strings.HasSuffix(got, "one\ntwo\nthree\n") {
 				t.Errorf("output %q", got)
@@ -148,7 +147,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNameAtExited: the name is free at exited, though the background lives on.
+// TestNameAtExited: the name is free at exited, although a background process lives on.
 func TestNameAtExited(t *testing.T) {
 	s := start(t)
 	first := s.pipe("sleep 60 & echo up", "name", "n")
@@ -186,7 +185,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestChosenEvents: a client gets those that it asked for, and seq counts them alone.
+// TestChosenEvents: a client gets only the events that it asked for, and seq counts only these.
 func TestChosenEvents(t *testing.T) {
 	s := start(t, "options", obj{"events": []string{"exited", "closed"}})
 	h := s.pipe("echo a")

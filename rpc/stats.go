@@ -16,7 +16,7 @@ func (s *Server) serverStats(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	r.await(func() (any, error) { return s.stats(), nil }) // a disk that hangs may hold up who asks for what is stored
+	r.await(func() (any, error) { return s.stats(), nil }) // A hung disk may delay the statistics of stored output.
 	return nil
 }
 
@@ -24,7 +24,7 @@ func (s *Server) stats() schema.ServerStatsResult {
 	all := s.mgr.Stats()
 	known := len(all.Jobs)
 	for _, j := range s.out.othersThan(all.Jobs) {
-		if !s.mgr.Knows(j.ID()) { // else it is new
+		if !s.mgr.Knows(j.ID()) { // Otherwise it is new.
 			all.Add(j)
 		}
 	}
@@ -47,7 +47,7 @@ func (s *Server) stats() schema.ServerStatsResult {
 	for i, j := range all.Jobs {
 		w, more := s.jobStatsLocked(&j)
 		if i >= known {
-			w.Name = nil // which may be another job's by now
+			w.Name = nil // The name may belong to another job by now.
 		}
 		if more || j.Status != jobs.StatusClosed {
 			res.PerJob = append(res.PerJob, w)
@@ -58,8 +58,8 @@ func (s *Server) stats() schema.ServerStatsResult {
 	return res
 }
 
-// jobStatsLocked tells what one job takes, and whether something of it is still to be sent.
-// The caller must hold out.mu.
+// jobStatsLocked returns the statistics of one job, and whether some of its output or events are still to be sent. The
+// caller must hold out.mu.
 func (s *Server) jobStatsLocked(j *jobs.JobStats) (w schema.JobStats, more bool) {
 	w = schema.JobStats{
 		Handle: int64(j.Job.ID()), Name: optional(j.Job.Name()), Status: schema.Status(j.Status),
@@ -89,7 +89,7 @@ func (s *Server) jobStatsLocked(j *jobs.JobStats) (w schema.JobStats, more bool)
 	return w, more
 }
 
-// processStats is what the runtime says of the process; it stops nobody.
+// processStats returns the runtime's statistics of the process; it does not stop any goroutine.
 func processStats() schema.StatsProcess {
 	all := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"},

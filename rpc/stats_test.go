@@ -42,7 +42,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// What is dropped is counted, and what nobody is sent has no lag.
+// TestStatsOfWhatIsDropped: dropped output is counted, and output that is not sent has no lag.
 func TestStatsOfWhatIsDropped(t *testing.T) {
 	s := start(t, "options", obj{"persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": 128 << 10}})
 	h := s.pipe("seq 300000; exec 1>&-; read x", "stdin", "open", "events", []string{})
@@ -64,7 +64,7 @@ func TestStatsOfWhatIsDropped(t *testing.T) {
 	}
 }
 
-// Input that a job does not read is counted as long as it waits.
+// TestStatsOfInput: unread input is counted as long as it is queued.
 func TestStatsOfInput(t *testing.T) {
 	s := start(t)
 	h := s.pipe("read x; cat >/dev/null", "stdin", "open")

@@ -7,7 +7,7 @@ import (
 	"shelld/schema"
 )
 
-// setStdio gives a spec what a start says of the job's standard descriptors.
+// setStdio sets the job's standard descriptors in its spec.
 func setStdio(spec *jobs.Spec, p *schema.JobStartParams) error {
 	spec.StdoutFile, spec.StderrFile = or(p.StdoutFile, ""), or(p.StderrFile, "")
 	switch {
@@ -25,11 +25,11 @@ func setStdio(spec *jobs.Spec, p *schema.JobStartParams) error {
 		}
 		spec.OpenStdin = word == schema.StdinKeywordOpen
 	}
-	p.Stdin = nil // it may be long, and the params live as long as the request
+	p.Stdin = nil // It may be long, and the params live as long as the request.
 	return nil
 }
 
-// checkFiles refuses files that nothing would be written into.
+// checkFiles refuses files into which nothing would be written.
 func checkFiles(p *schema.JobStartParams, pipe bool) error {
 	refuse := func(member, why string) error {
 		return invalidParams(schema.FieldError{Pointer: "/" + member, Message: member + " " + why})

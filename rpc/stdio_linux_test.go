@@ -11,8 +11,7 @@ import (
 	"shelld/schema"
 )
 
-// given are the descriptors of this process that lead into a directory, or to a text
-// that a job was given.
+// given returns the descriptors of this process that refer to files in a directory, or to a stdin text of a job.
 func given(dir string) (all []string) {
 	fds, _ := filepath.Glob("/proc/self/fd/*")
 	for _, fd := range fds {
@@ -24,12 +23,11 @@ func given(dir string) (all []string) {
 	return all
 }
 
-// TestGivenFilesAreTheJobsAlone: once a start is answered, refused or not, the server
-// has none of its files open; and the job has no descriptor more than those it was
-// given.
+// TestGivenFilesAreTheJobsAlone: once a start is answered, refused or not, the server has none of its files open. The
+// job has no descriptors beyond the given ones.
 func TestGivenFilesAreTheJobsAlone(t *testing.T) {
 	root := t.TempDir()
-	// A file that is forgotten is closed by the collector, sooner or later.
+	// A file that was not closed is closed by the garbage collector, sooner or later.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	s, fifos := start(t, "rootDirectory", root), []fifo{newFifo(t), newFifo(t)}
 	makeFile(t, root, "in", "x")
@@ -53,13 +51,13 @@ func TestGivenFilesAreTheJobsAlone(t *testing.T) {
 	for i, h := range handles {
 		fifos[i].release()
 		s.event(h, "job/closed")
-		// The fourth is that of the directory which ls reads.
+		// The fourth is that of the directory that ls reads.
 		equal(t, "descriptors", fileText(t, root, fmt.Sprint("out", i)), "0\n1\n2\n3\ngo\n")
 	}
 }
 
-// TestStartsAndEndsInARush: jobs with texts and files that are cancelled, killed and
-// gone at once leave nothing open, and no answer is missing.
+// TestStartsAndEndsInARush: jobs with texts and files that are cancelled, killed and gone at once leave nothing open,
+// and no answer is missing.
 func TestStartsAndEndsInARush(t *testing.T) {
 	root := t.TempDir()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // as above

@@ -11,8 +11,8 @@ import (
 	"shelld/schema"
 )
 
-// TestStdinText: the job reads exactly the text and then the end, whatever its size
-// and whatever is in it, and inputQueueBytes has nothing to say.
+// TestStdinText: the job reads exactly the text and then the end, whatever its size and content, and inputQueueBytes
+// does not apply.
 func TestStdinText(t *testing.T) {
 	s := start(t, "options", obj{"limits": obj{"inputQueueBytes": 4096}})
 	for name, text := range map[string]string{
@@ -26,7 +26,7 @@ func TestStdinText(t *testing.T) {
 	equal(t, "run", str(s.run("sort", "stdin", obj{"text": "b\na\n"}).Stdout), "a\nb\n")
 }
 
-// TestStdinTextOfAWholeMessage: as long as a message may be, and nobody waits for it.
+// TestStdinTextOfAWholeMessage: the text may be as long as a message, and nothing waits for it.
 func TestStdinTextOfAWholeMessage(t *testing.T) {
 	s := start(t)
 	size := 16<<20 - 512
@@ -34,14 +34,13 @@ func TestStdinTextOfAWholeMessage(t *testing.T) {
 		size = 2 << 20
 	}
 	text := strings.Repeat("0123456789abcdef", 1<<20)[:size]
-	// That it fits its schema takes the checker longer than the server.
+	// The schema check takes the checker longer than the server.
 	c := s.beginBad("job/run", obj{"command": "sha256sum", "shell": "sh", "stdin": obj{"text": text}})
 	r := result[schema.JobRunResult](c)
 	equal(t, "digest", strings.Fields(str(r.Stdout))[0], fmt.Sprintf("%x", sha256.Sum256([]byte(text))))
 }
 
-// TestStdinTextIsAFile: several programs share the position, it can be gone back in,
-// and nobody can change it.
+// TestStdinTextIsAFile: several programs share the position, they can seek back, and none can change the file.
 func TestStdinTextIsAFile(t *testing.T) {
 	s := start(t)
 	equal(t, "shared", str(s.run("read a; read b; echo $b $a; cat", "stdin", obj{"text": "1\n2\n3\n"}).Stdout), "2 1\n3\n")
@@ -50,7 +49,7 @@ func TestStdinTextIsAFile(t *testing.T) {
 	equal(t, "the file opened anew", str(s.run("(echo x >/dev/stdin) 2>/dev/null; cat", "stdin", obj{"text": "1\n"}).Stdout), "1\n")
 }
 
-// TestStdinTextThatNobodyReads: a program that ends before its input does is fine.
+// TestStdinTextThatNobodyReads: a program may end before it has read its input.
 func TestStdinTextThatNobodyReads(t *testing.T) {
 	s := start(t)
 	text := strings.Repeat("line\n", 30_000)
@@ -68,7 +67,7 @@ func TestStdinTextThatNobodyReads(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenToGivenInput: what a job reads was settled at its start.
+// TestNothingIsWrittenToGivenInput: the input of a job was fixed at its start.
 func TestNothingIsWrittenToGivenInput(t *testing.T) {
 	s, f := start(t), newFifo(t)
 	file := makeFile(t, t.TempDir(), "in", "content")
@@ -153,8 +152,8 @@ func TestStdoutFile(t *testing.T) {
 	}
 }
 
-// TestOutputFilesAreAsAShellMakesThem: one that is there is emptied and keeps its
-// mode, symlinks are followed, and two names of one file are one file.
+// TestOutputFilesAreAsAShellMakesThem: an existing file is truncated and keeps its mode, symlinks are followed, and two
+// names of one file are one file.
 func TestOutputFilesAreAsAShellMakesThem(t *testing.T) {
 	root := t.TempDir()
 	s := start(t, "rootDirectory", root, "allowedDirectories", []string{root})
@@ -189,7 +188,7 @@ func TestOutputFilesAreAsAShellMakesThem(t *testing.T) {
 	}
 }
 
-// TestRefusedStartsEmptyNothing: whatever a start is refused for.
+// TestRefusedStartsEmptyNothing: no refused start truncates a file, whatever the reason.
 func TestRefusedStartsEmptyNothing(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	s := start(t, "rootDirectory", root, "allowedDirectories", []string{root})
@@ -214,7 +213,7 @@ func TestRefusedStartsEmptyNothing(t *testing.T) {
 	equal(t, "outside", dirText(t, outside), "stray=kept ")
 }
 
-// TestFileRefusals: each says what it is about, and none waits for anybody.
+// TestFileRefusals: each error names the file, and none blocks.
 func TestFileRefusals(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	f := newFifo(t)
@@ -279,7 +278,7 @@ func TestFileRefusals(t *testing.T) {
 	equal(t, "outside", dirText(t, outside), "stray=x ")
 }
 
-// TestFilesOfTheServer: what the names stand for in the server is no business of a job's.
+// TestFilesOfTheServer: a job cannot open the files that such names mean in the server.
 func TestFilesOfTheServer(t *testing.T) {
 	s := start(t)
 	for _, file := range []string{"/proc/self/environ", "/proc/thread-self/maps", fmt.Sprintf("/proc/%d/environ", os.Getpid())} {
@@ -292,7 +291,7 @@ func TestFilesOfTheServer(t *testing.T) {
 	}
 }
 
-// TestUnreadableFile: a file that is there and may not be read.
+// TestUnreadableFile: a file exists and may not be read.
 func TestUnreadableFile(t *testing.T) {
 	file := unreadable(t)
 	s := start(t)
@@ -300,7 +299,7 @@ func TestUnreadableFile(t *testing.T) {
 	equal(t, "path", d.Path, file)
 }
 
-// unreadable is a file that this process may not read, whoever it runs as.
+// unreadable returns a file that this process may not read, under any user.
 func unreadable(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -310,7 +309,7 @@ func unreadable(t *testing.T) string {
 		}
 		return file
 	}
-	files, _ := filepath.Glob("/sys/bus/*/drivers_probe") // which nobody may
+	files, _ := filepath.Glob("/sys/bus/*/drivers_probe") // not readable by any user
 	for _, file := range files {
 		if _, err := os.ReadFile(file); os.IsPermission(err) {
 			return file
@@ -320,7 +319,7 @@ func unreadable(t *testing.T) string {
 	return ""
 }
 
-// TestCommandLineTooLong: it is the params that are wrong, and there is a way.
+// TestCommandLineTooLong: the params are invalid, and the error suggests a solution.
 func TestCommandLineTooLong(t *testing.T) {
 	s := start(t)
 	long := strings.Repeat("x", 300_000)
@@ -358,7 +357,7 @@ func makeLink(t *testing.T, to, name string) {
 	}
 }
 
-// dirText is what is in the files of a directory, on one line.
+// dirText returns the contents of a directory's files, on one line.
 func dirText(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

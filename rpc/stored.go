@@ -13,10 +13,10 @@ import (
 	"shelld/schema"
 )
 
-// infoFile is what is stored beside a job's output.
+// infoFile returns the content of info.json, which is stored beside a job's output.
 func infoFile(i jobs.Info) ([]byte, error) { return indented(jobInfo(i)) }
 
-// indented is a value as people read it.
+// indented returns a value as JSON for people to read.
 func indented(v any) ([]byte, error) {
 	var b bytes.Buffer
 	err := json.Indent(&b, marshal(v), "", "  ")
@@ -24,11 +24,11 @@ func indented(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// StoredInfo reads and finishes what servers have stored of jobs: info.json.
+// StoredInfo reads and finishes the info.json that servers have stored for jobs.
 type StoredInfo struct{}
 
-// ReadStored reads info.json, as far as this version understands it: one that another version
-// has stored may have members that the schema does not know. ok is false where it is none.
+// ReadStored reads info.json, as far as this version understands it: the file of another version may have members that
+// the schema does not know. ok is false if it is not an info.json.
 func ReadStored(info []byte) (known schema.JobInfo, ok bool) {
 	if json.Unmarshal(info, &known) != nil || known.Handle < 1 || known.Status == "" {
 		return schema.JobInfo{}, false
@@ -40,8 +40,8 @@ func ReadStored(info []byte) (known schema.JobInfo, ok bool) {
 	return known, true
 }
 
-// Closed implements [stored.InfoReader]. It does not ask the schema: what another version has
-// stored in the end is final.
+// Closed implements [stored.InfoReader]. It does not check the schema: the final state that another version has stored
+// is final.
 func (StoredInfo) Closed(info []byte) bool {
 	known, ok := ReadStored(info)
 	return ok && known.Status == schema.StatusClosed
@@ -66,9 +66,9 @@ func (StoredInfo) Files(info []byte) map[string]stored.File {
 	return all
 }
 
-// Finish implements [stored.InfoReader]. An exit that was stored is a fact and stays; without
-// one it is lost with the server how the leader ended. Members that this version does not know are
-// left out, and words in those that it knows stay.
+// Finish implements [stored.InfoReader]. A stored exit is a fact and stays. Without one, the way in which the leader
+// ended is lost with the server. Members that this version does not know are left out; unknown words in known members
+// stay.
 func (StoredInfo) Finish(info []byte, l stored.Leftover) ([]byte, error) {
 	lost := exit(&jobs.Exit{Reason: jobs.ReasonLost})
 	if known, ok := ReadStored(info); ok {
@@ -81,7 +81,7 @@ func (StoredInfo) Finish(info []byte, l stored.Leftover) ([]byte, error) {
 	})
 }
 
-// foundStreams is what the files tell of streams where nothing else does.
+// foundStreams returns the streams that the files show. It is used if there is no other information.
 func foundStreams(l stored.Leftover) map[string]schema.StreamInfo {
 	all := map[string]schema.StreamInfo{}
 	for name, f := range l.Files {
@@ -90,12 +90,12 @@ func foundStreams(l stored.Leftover) map[string]schema.StreamInfo {
 	return all
 }
 
-// finished is what was known of a job, as it is in the end; an error where that is too little.
+// finished returns the final info of a job from its known info. It returns an error if that is too little.
 func finished(known schema.JobInfo, lost *schema.Exit, l stored.Leftover) ([]byte, error) {
 	known.Status = schema.StatusClosed
 	if known.Exit == nil {
 		known.Exit = lost
-		// Its files tell that it lived until then; of its end nothing is known.
+		// Its files show that it lived until then; nothing is known of its end.
 		if began, err := time.Parse(time.RFC3339Nano, known.StartedAt); err == nil {
 			known.DurationMs = max(known.DurationMs, l.Touched.Sub(began).Milliseconds())
 		}
@@ -104,7 +104,7 @@ func finished(known schema.JobInfo, lost *schema.Exit, l stored.Leftover) ([]byt
 	for name, st := range known.Streams {
 		file := StoredIn(name)
 		if file == "" {
-			continue // It was not looked at.
+			continue // It was not checked.
 		}
 		found := l.Files[file]
 		st.NextOffset, st.Kept = max(st.NextOffset, found.NextOffset), pairs(found.Kept)
@@ -117,7 +117,7 @@ func finished(known schema.JobInfo, lost *schema.Exit, l stored.Leftover) ([]byt
 	return b, err
 }
 
-// StoredIn is the name of a stream's file; "" where this version knows no such stream.
+// StoredIn returns the name of a stream's file; "" if this version knows no such stream.
 func StoredIn(stream string) string {
 	switch schema.Stream(stream) {
 	case schema.StreamPty, schema.StreamStdout:
@@ -128,7 +128,7 @@ func StoredIn(stream string) string {
 	return ""
 }
 
-// checked is what is stored of a job of which nothing was known, if it is what the schema says.
+// checked returns the info.json of a job of which nothing was known, if it fits the schema.
 func checked(info schema.LostInfo) ([]byte, error) {
 	b, err := indented(info)
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 	"shelld/schema"
 )
 
-// storedInfo reads a job's info.json, which must be as its schema says.
+// storedInfo reads a job's info.json, which must fit its schema.
 func storedInfo(t *testing.T, folder string) (j schema.JobInfo) {
 	t.Helper()
 	text := fileText(t, folder, "info.json")
@@ -29,8 +29,7 @@ func storedInfo(t *testing.T, folder string) (j schema.JobInfo) {
 	return j
 }
 
-// TestStoredInfoIsValid: whatever a job is, what is stored of it is what the schema says,
-// while it runs and in the end.
+// TestStoredInfoIsValid: the info.json of every kind of job fits the schema, while it runs and at the end.
 func TestStoredInfoIsValid(t *testing.T) {
 	s, r, dir := inFiles(t)
 	f := newFifo(t)
@@ -64,8 +63,8 @@ func TestStoredInfoIsValid(t *testing.T) {
 	equal(t, "the end of the server's", exitText(storedInfo(t, folder("1")).Exit), "shutdown SIGTERM")
 }
 
-// TestFinishedInfo: what is known of a job whose server has died is kept, what was true of
-// the living is not, and nothing is invented.
+// TestFinishedInfo: the known facts about a job whose server has died are kept, facts about living processes are
+// removed, and nothing is invented.
 func TestFinishedInfo(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	left := stored.Leftover{
@@ -104,7 +103,7 @@ func TestFinishedInfo(t *testing.T) {
 	if stderr.NextOffset != 9 || len(stderr.Kept) != 0 {
 		t.Errorf("stderr is %+v", stderr)
 	}
-	// An exit is a fact, whatever has become of the server since.
+	// An exit is a fact, whatever happened to the server later.
 	j = finish(strings.Replace(running, `"running"`, `"exited", "endedAt": "2026-01-02T03:04:06Z", "exit": {"code": 3, "signal": null, "coreDumped": false, "reason": "exited"}`, 1))
 	equal(t, "exit", exitText(j.Exit), "exited 3")
 	equal(t, "duration", j.DurationMs, 100)
@@ -119,8 +118,8 @@ func TestFinishedInfo(t *testing.T) {
 	}
 }
 
-// TestStoredByAnotherVersion: of what another version has stored, nothing is lost that is
-// understood, and what is final stays as it is.
+// TestStoredByAnotherVersion: of the info of another version, all members that are understood are kept, and a final one
+// is not changed.
 func TestStoredByAnotherVersion(t *testing.T) {
 	running := `{"handle": 7, "status": "running", "argv": ["x"], "cwd": "/", "mode": "pipe", "pid": 5, "startedAt": "2026-01-02T03:04:05Z",
 		"durationMs": 100, "cols": 0, "rows": 0, "background": [], "ports": [], "watches": [], "streams": {}, "outputDirectory": "/state/s/7", "priority": 1}`
@@ -140,8 +139,8 @@ func TestStoredByAnotherVersion(t *testing.T) {
 	equal(t, "argv", strings.Join(j.Argv, " "), "x")
 }
 
-// TestWordsOfAnotherVersion: of a job that had not ended, a word that only a later version knows does not
-// cost what is known of it, and stays; what is spoiled otherwise is not taken for one.
+// TestWordsOfAnotherVersion: if the info of an unfinished job has a word that only a later version knows, the rest is
+// kept, and so is the word. Other damage is not mistaken for such a word.
 func TestWordsOfAnotherVersion(t *testing.T) {
 	const running = `{"handle": 7, "status": "running", "argv": ["x"], "cwd": "/", "mode": "pipe", "pid": 5, "startedAt": "2026-01-02T03:04:05Z",
 		"durationMs": 100, "cols": 0, "rows": 0, "background": [], "watches": [{"watchId": 1, "pattern": "x", "on": "plain"}],
@@ -186,13 +185,13 @@ func TestWordsOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestStreamOfAnotherVersion: what is stored of a stream that only a later version knows is not taken
-// for what is in the file of one that this version knows, and stays.
+// TestStreamOfAnotherVersion: the info of a stream that only a later version knows is not applied to the file of a
+// known stream, and is kept.
 func TestStreamOfAnotherVersion(t *testing.T) {
 	const info = `{"handle": 7, "status": "running", "argv": ["x"], "cwd": "/", "mode": "pipe", "pid": 5, "startedAt": "2026-01-02T03:04:05Z",
 		"durationMs": 100, "cols": 0, "rows": 0, "background": [], "watches": [], "outputDirectory": "/state/s/7",
 		"streams": {"stdout": {"nextOffset": 5, "kept": [[0, 5]]}, "stdaux": {"nextOffset": 900, "kept": [[0, 800]]}, "audio": {"nextOffset": 70, "kept": [[0, 7]]}}}`
-	for range 20 { // Members are in no order.
+	for range 20 { // Members have no order.
 		if all := (rpc.StoredInfo{}).Files([]byte(info)); len(all) != 1 || all["stdout.txt"].NextOffset != 5 || len(all["stdout.txt"].Kept) != 1 {
 			t.Fatalf("the files are %+v", all)
 		}
@@ -211,8 +210,7 @@ func TestStreamOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestPastAtInitialize: the next server finishes what one has left that has died, and keeps
-// as much as it is told to.
+// TestPastAtInitialize: the next server finishes the jobs of a dead one, and keeps as many as configured.
 func TestPastAtInitialize(t *testing.T) {
 	dir := t.TempDir()
 	put := func(session, name, text string) {
@@ -246,7 +244,7 @@ func TestPastAtInitialize(t *testing.T) {
 	equal(t, "exit", exitText(j.Exit), "lost")
 }
 
-// TestKeepJobs: closed jobs beyond what is kept are forgotten, the oldest first.
+// TestKeepJobs: closed jobs beyond keepJobs are forgotten, the oldest first.
 func TestKeepJobs(t *testing.T) {
 	for _, mode := range []string{"files", "memory"} {
 		s := open(t)
@@ -261,7 +259,7 @@ func TestKeepJobs(t *testing.T) {
 	}
 }
 
-// TestDeleteOnExit: nothing is left of a session that wanted nothing to be.
+// TestDeleteOnExit: no file is left of a session with deleteOnExit.
 func TestDeleteOnExit(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t)

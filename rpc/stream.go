@@ -8,17 +8,14 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// A stream is the jsonrpc2.ObjectStream of a connection: the only reader of its
-// input, and a door to the outbox. It exists because the library's own streams end
-// the connection at the first malformed message and cannot spell every id: here a
-// message is checked before the library sees it, what is bad is answered, and
-// reading goes on.
+// A stream is the jsonrpc2.ObjectStream of a connection: the only reader of its input, and an entry to the outbox. The
+// library's own streams end the connection at the first malformed message and cannot spell every id. Here a message is
+// checked before the library sees it, a bad one is answered, and reading goes on.
 //
-// Requests reach the library under ids of ours. Their real ids, and their params as
-// they were spelled, stay in current, which the handler reads: the library calls it
-// on the goroutine that called ReadObject, before it calls ReadObject again.
-// Answers do not pass through the library, neither ours, which it would compact three times,
-// nor the client's, which may be secrets: it would keep copies of them.
+// Requests reach the library under ids of ours. Their real ids, and their params as spelled, stay in current, which the
+// handler reads: the library calls it on the goroutine that called ReadObject, before it calls ReadObject again.
+// Answers do not pass through the library: it would compact our own three times, and it would keep copies of the
+// client's, which may be secrets.
 type stream struct {
 	frames *frameReader
 	out    *outbox
@@ -27,12 +24,12 @@ type stream struct {
 	current envelope
 	ids     uint64
 	end     error // why reading ended; io.EOF at a clean end
-	quit    bool  // set by the handler of exit: nothing after it is read
+	quit    bool  // set by the handler of exit: no later message is read
 }
 
 var _ jsonrpc2.ObjectStream = (*stream)(nil)
 
-// ReadObject gives the library the next good message.
+// ReadObject passes the next valid message to the library.
 func (s *stream) ReadObject(v any) error {
 	for {
 		if s.quit {
@@ -44,7 +41,7 @@ func (s *stream) ReadObject(v any) error {
 			bad, ok := err.(*frameError)
 			if !ok {
 				s.end = err
-				return io.EOF // the library logs what it does not know
+				return io.EOF // The library logs errors that it does not know.
 			}
 			s.out.send(errorReply(nil, bad.Code, bad.Message))
 			if bad.Fatal {
@@ -63,7 +60,7 @@ func (s *stream) ReadObject(v any) error {
 	}
 }
 
-// pass hands the library as much of a message as it needs.
+// pass gives the library as much of a message as it needs.
 func (s *stream) pass(v any) error {
 	msg := []byte(`{"jsonrpc":"2.0",`)
 	switch s.current.Kind {
@@ -75,14 +72,13 @@ func (s *stream) pass(v any) error {
 		msg = append(msg, `"method":"notification"}`...)
 	}
 	decode := func() error { return json.Unmarshal(msg, v) }
-	if u, ok := v.(json.Unmarshaler); ok { // it looks at all of it anyway
+	if u, ok := v.(json.Unmarshaler); ok { // It checks all of it anyway.
 		decode = func() error { return u.UnmarshalJSON(msg) }
 	}
 	return decode()
 }
 
-// WriteObject sends what the library itself has to say, which is nothing: what we ask the
-// client is in requests.go.
+// WriteObject sends a message of the library itself. There are none: the server's own requests are in requests.go.
 func (s *stream) WriteObject(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -92,5 +88,5 @@ func (s *stream) WriteObject(v any) error {
 	return nil
 }
 
-// Close has nothing to do: the input belongs to whoever called Serve.
+// Close has nothing to do: the input belongs to the caller of Serve.
 func (s *stream) Close() error { return nil }

@@ -8,20 +8,19 @@ import (
 	"shelld/screen"
 )
 
-// A client that feeds a terminal of its own is sent output without what the server answers:
-// that terminal would answer as well (queries of job/start and job/subscribe). Or it answers
-// itself. Then it is sent each question once, and only those that the server has left to it.
+// A client that feeds a terminal of its own gets the output without the queries that the server answers, since that
+// terminal would answer them as well (queries of job/start and job/subscribe). Or the client answers queries itself.
+// Then each query is sent to it once, and only if the server has left it to the client.
 
-// answers says whether the client answers what programs ask from now on. The caller must hold
-// out.mu.
+// answers reports whether the client answers the queries of programs from now on. The caller must hold out.mu.
 func (l *lane) answers() bool { return l.open && l.want.queries == schema.QueriesClient }
 
-// strips says whether the terminal's output at an offset is sent without queries.
+// strips reports whether the terminal's output at an offset is sent without queries.
 func (l *lane) strips(off int64) bool {
 	return l.queries == schema.QueriesStrip || l.queries == schema.QueriesClient && off < l.settled
 }
 
-// nextOffset is where the output of a job's terminal goes on.
+// nextOffset returns the end of the output of a job's terminal.
 func nextOffset(info jobs.Info) int64 {
 	for _, s := range info.Streams {
 		if s.Name == jobs.PTY {
@@ -31,9 +30,9 @@ func nextOffset(info jobs.Info) int64 {
 	return 0
 }
 
-// stripped takes the queries out of a chunk. What may be the beginning of one is held back
-// as the beginning of a character is: until more is there, or an event waits for it. Then it
-// is sent as it is, since nobody knows what it will be.
+// stripped removes the queries from a chunk. Bytes that may be the start of a query are held back, like the start of a
+// character, until more is there, or an event waits for them. Then they are sent as they are, since their meaning is
+// unknown.
 func (l *lane) stripped(e outputEvent, c cursor, limit, end int64) (outputEvent, sending) {
 	open := l.opened(e.Offset)
 	raw := len(e.Data)
@@ -57,13 +56,13 @@ func (l *lane) stripped(e outputEvent, c cursor, limit, end int64) (outputEvent,
 	return e, sendOutput
 }
 
-// upTo is what is open at an offset of a terminal's output: a query's ESC aborts it.
+// upTo is the sequence that is open at an offset of a terminal's output: the ESC of a query aborts it.
 type upTo struct {
 	off  int64
 	open screen.Open
 }
 
-// opened is what is open where a piece begins. Behind a gap nobody knows.
+// opened returns the sequence that is open at the start of a piece. After a gap it is unknown.
 func (l *lane) opened(off int64) screen.Open {
 	if l.whole.off != off {
 		return screen.Open{}
@@ -71,7 +70,7 @@ func (l *lane) opened(off int64) screen.Open {
 	return l.whole.open
 }
 
-// answered are the queries that a server with terminals answers, for capabilities.
+// answered returns the queries that a server with terminals answers, for capabilities.
 func answered(modes []jobs.Mode) []string {
 	for _, m := range modes {
 		if m == jobs.ModePTY {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// chunks tells a job's output, each piece as its offset, bytes and text.
+// chunks returns a job's output, each piece as its offset, bytes and text.
 func (s *session) chunks(handle int64) string {
 	s.t.Helper()
 	var all []string
@@ -25,7 +25,7 @@ func (s *session) sentUpTo(handle, end int64) {
 	})
 }
 
-// What may become a query waits for what comes next, and a character with it.
+// TestStripInPieces: bytes that may become a query wait for the next ones, and a character waits with them.
 func TestStripInPieces(t *testing.T) {
 	steps := []struct{ prints, shown string }{
 		{`a\033[cb`, "ab"},
@@ -66,7 +66,7 @@ func TestStripInPieces(t *testing.T) {
 	}
 }
 
-// heldBytes is how much at the end of what is printed may begin a query.
+// heldBytes returns the number of bytes at the end of the printed text that may start a query.
 func heldBytes(prints string) int {
 	if i := strings.LastIndex(prints, `\033[`); i >= 0 && strings.HasSuffix(prints, "6") {
 		return len(prints[i:]) - len(`033`)
@@ -74,7 +74,7 @@ func heldBytes(prints string) int {
 	return 0
 }
 
-// What is held when the job ends is sent before that is told.
+// TestStripAtTheEnd: bytes that are held when the job ends are sent before that is reported.
 func TestStripAtTheEnd(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty raw -echo; printf 'a\033[cb\033]11;'`, "queries", "strip", "events", []string{"output", "exited", "closed"})
@@ -86,7 +86,7 @@ func TestStripAtTheEnd(t *testing.T) {
 	}
 }
 
-// A flood of queries, most of which lie across the edges of pieces.
+// TestStripFlood sends a flood of queries, most of which cross the edges of pieces.
 func TestStripFlood(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty raw -echo; i=0; while [ $i -lt 3000 ]; do printf 'x\033[c\033[31m\033P$qz\033\\y\033]4;1;?\007'; i=$((i+1)); done`, "queries", "strip")
@@ -95,7 +95,7 @@ func TestStripFlood(t *testing.T) {
 	}
 }
 
-// In base64, and on a job with pipes, which has no terminal.
+// TestStripElsewhere checks base64, and a job with pipes, which has no terminal.
 func TestStripElsewhere(t *testing.T) {
 	s := start(t, "options", obj{"encoding": "base64"})
 	h := s.pty(`stty raw -echo; printf 'a\033[cb'`, "queries", "strip")
@@ -108,7 +108,7 @@ func TestStripElsewhere(t *testing.T) {
 	}
 }
 
-// What nobody hears does not cut a question in two.
+// TestStripUnheardEvents: an event that the client does not want does not split a query.
 func TestStripUnheardEvents(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty raw -echo; printf '\033]2;t1\aa\033['; sleep 0.1; printf 'cb'`, "queries", "strip", "events", []string{"output", "closed"})
@@ -117,7 +117,7 @@ func TestStripUnheardEvents(t *testing.T) {
 	}
 }
 
-// A question aborts what is open, also where that was sent before.
+// TestStripAborts: a query aborts an open sequence, even if that was sent before.
 func TestStripAborts(t *testing.T) {
 	s := start(t)
 	h := s.pty(`stty raw -echo; printf '\033]0;tit'; sleep 0.1; printf '\033[cHELLO\033[3'; sleep 0.1; printf '\033[c1mX'; sleep 0.1; printf '\033[cY'`, "queries", "strip")

@@ -9,16 +9,16 @@ import (
 	"shelld/schema"
 )
 
-// A hearing is what of a job a client wants to hear, and how. Its map is never
-// changed, but replaced as a whole.
+// A hearing is the set of a job's events that a client wants, and how it wants them. Its map is never changed, but
+// replaced as a whole.
 type hearing struct {
 	events   map[schema.EventName]bool
 	encoding schema.Encoding
 	whenSlow schema.WhenSlow
 	queries  schema.Queries // "" is keep
 
-	// Where the client answers what programs ask their terminal: all that is asked in the
-	// output before this offset was answered, or was sent before, and is left out.
+	// If the client answers the terminal queries of programs: the queries in the output before this offset were
+	// answered, or sent before, and are left out.
 	settled int64
 }
 
@@ -30,19 +30,19 @@ func newHearing(events []schema.EventName, enc schema.Encoding) hearing {
 	return h
 }
 
-// A change is what a request makes of a hearing. From the moment at which it takes
-// effect until its request is answered the lane sends nothing, so that whatever comes
-// before the answer is as it was, and whatever comes after it as it was asked for.
+// A change is the change of a hearing by a request. From the moment when it takes effect until its request is answered,
+// the lane sends nothing. So everything before the answer follows the old subscription, and everything after it the new
+// one.
 type change struct {
 	ends     bool               // job/unsubscribe
-	events   []schema.EventName // nil: as they are
-	encoding *schema.Encoding   // nil: as it is
-	whenSlow *schema.WhenSlow   // nil: as it is
-	queries  *schema.Queries    // nil: as it is
-	unheard  hearing            // what they are where nothing of the job is heard
+	events   []schema.EventName // nil: unchanged
+	encoding *schema.Encoding   // nil: unchanged
+	whenSlow *schema.WhenSlow   // nil: unchanged
+	queries  *schema.Queries    // nil: unchanged
+	unheard  hearing            // the defaults, if there was no subscription
 
 	// Guarded by out.mu:
-	lane     *lane // which sends nothing until this is answered
+	lane     *lane // sends nothing until this is answered
 	answered bool
 }
 
@@ -57,7 +57,7 @@ func (s *Server) jobSubscribe(r *request) error {
 	}
 	c := &change{events: p.Events, encoding: p.Encoding, whenSlow: p.WhenSlow, queries: p.Queries, unheard: newHearing(s.settings.events, s.settings.encoding)}
 	if len(s.settings.events) == 0 {
-		c.unheard = newHearing(defaultEvents, s.settings.encoding) // a subscription to nothing is nobody's wish
+		c.unheard = newHearing(defaultEvents, s.settings.encoding) // A subscription to nothing is never meant.
 	}
 	j, err := s.job(p.Handle)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Server) jobUnsubscribe(r *request) error {
 		if l == nil {
 			return unknown
 		}
-		l.silence() // what is still to be sent of a job that is forgotten
+		l.silence() // the rest of the output and events of a forgotten job
 		r.reply(schema.JobUnsubscribeResult{})
 		return nil
 	}
@@ -97,7 +97,7 @@ func (s *Server) jobUnsubscribe(r *request) error {
 	r.await(func() (any, error) {
 		_, err := wait(r, pending)
 		if e, ok := errors.AsType[*jobs.Error](err); ok && e.Code == jobs.CodeJobNotFound {
-			l.silence() // it was forgotten meanwhile
+			l.silence() // The job was forgotten meanwhile.
 			err = nil
 		}
 		return schema.JobUnsubscribeResult{}, err
@@ -105,7 +105,7 @@ func (s *Server) jobUnsubscribe(r *request) error {
 	return nil
 }
 
-// change makes a change of what is heard, in a turn of the job.
+// change changes the subscription, in a turn of the job.
 func (r *request) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.Pending[struct{}], error) {
 	l, ok := j.Sink().(*lane)
 	if !ok {
@@ -125,8 +125,7 @@ func (c *change) answer() {
 	}
 }
 
-// change sets what the client hears from now on. It is called by the job's loop, as
-// the methods of the Sink are.
+// change changes the client's subscription. It is called by the job's loop, like the methods of the Sink.
 func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) (answers bool, err error) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
@@ -134,7 +133,7 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) (an
 		return false, nothingMore(info)
 	}
 	if !l.open {
-		l.silenceLocked() // what was kept for a job/run is not told
+		l.silenceLocked() // Events that were queued for a job/run are dropped.
 		l.want = c.unheard
 	}
 	if c.events != nil {
@@ -167,7 +166,7 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) (an
 	return l.answers(), nil
 }
 
-// nothingMore refuses to go on after what was said to be the last event.
+// nothingMore returns the error for a subscription after the last event.
 func nothingMore(info jobs.Info) error {
 	return &jobs.Error{
 		Code: jobs.CodeJobExited, Handle: info.Handle, Exit: info.Exit,
@@ -181,8 +180,7 @@ func (l *lane) silence() {
 	l.silenceLocked()
 }
 
-// silenceLocked ends the subscription: what is queued is let go of, and where output
-// stood is forgotten.
+// silenceLocked ends the subscription: the queue is dropped, and the position in the output is forgotten.
 func (l *lane) silenceLocked() {
 	l.open, l.parked, l.full = false, false, false
 	l.letGoLocked()
@@ -194,7 +192,7 @@ func (l *lane) silenceLocked() {
 	clear(l.held)
 }
 
-// hearLocked begins a subscription, or goes on with it.
+// hearLocked begins a subscription, or continues it.
 func (l *lane) hearLocked(info jobs.Info, from map[jobs.Stream]int64) {
 	l.open, l.begin = true, &info
 	l.out.openedLocked(l)
@@ -209,9 +207,8 @@ func (l *lane) hearLocked(info jobs.Info, from map[jobs.Stream]int64) {
 			l.place = append(l.place, c)
 		}
 	}
-	// What has happened and is not told yet is told now, whatever was asked for when it
-	// happened. Exited is before all that is queued: it was at the front when it was
-	// passed over.
+	// Events that have happened and were not sent are sent now, whatever the client wanted when they happened. Exited
+	// comes before everything in the queue: it was at the front when it was skipped.
 	if e := l.exited; e != nil && !l.exitedSent && !slices.ContainsFunc(l.queue, func(q laneEvent) bool { return q.Exited != nil }) {
 		l.queue = slices.Insert(l.queue, 0, *e)
 	}
@@ -220,8 +217,7 @@ func (l *lane) hearLocked(info jobs.Info, from map[jobs.Stream]int64) {
 	}
 }
 
-// remember keeps what stays true of a job, for a client that asks later. The caller
-// must hold out.mu.
+// remember keeps events that stay true, for a client that subscribes later. The caller must hold out.mu.
 func (l *lane) remember(e *laneEvent) {
 	switch {
 	case e.Exited != nil:
@@ -231,8 +227,7 @@ func (l *lane) remember(e *laneEvent) {
 	}
 }
 
-// takeLocked brings what run owns up to date with what the client wants, and returns
-// the job where it may have to be told as started.
+// takeLocked updates run's fields to the client's last request, and returns the job if job/started may have to be sent.
 func (l *lane) takeLocked() *jobs.Info {
 	changed := l.changed
 	l.hearing, l.changed = l.want, false
@@ -251,19 +246,18 @@ func (l *lane) takeLocked() *jobs.Info {
 	begin := l.begin
 	l.begin = nil
 	if l.seq > 0 || !l.events[schema.EventNameStarted] {
-		return nil // it is the first event, or none
+		return nil // It can only be the first event, if it is wanted at all.
 	}
 	return begin
 }
 
-// stepStarted writes job/started for a job that nothing was heard of so far.
+// stepStarted writes job/started for a job of which nothing was sent so far.
 func (l *lane) stepStarted(batch []byte, framing Framing, info *jobs.Info) []byte {
 	l.seq++
 	return frame(batch, framing, l.started(*info))
 }
 
-// holdLocked keeps the job's files from being deleted for age while output of them is
-// to be sent.
+// holdLocked keeps the job's files from being deleted for their age while their output is to be sent.
 func (l *lane) holdLocked() {
 	if l.sent == nil && l.job != nil {
 		l.sent = l.job.HoldUnsent()

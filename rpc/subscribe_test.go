@@ -10,8 +10,7 @@ import (
 	"shelld/schema"
 )
 
-// subscribe changes what is heard of a job. What comes before the answer and what
-// after it is the checker's.
+// subscribe changes the subscription to a job. The checker checks the messages before and after the answer.
 func (s *session) subscribe(handle any, more ...any) {
 	s.t.Helper()
 	do[schema.JobSubscribeResult](s, "job/subscribe", merged(obj{"handle": handle}, more))
@@ -22,7 +21,7 @@ func (s *session) unsubscribe(handle any) {
 	do[schema.JobUnsubscribeResult](s, "job/unsubscribe", obj{"handle": handle})
 }
 
-// story waits for a job's closed and returns its events in short, output by its text.
+// story waits for a job's closed and returns a short form of its events, output by its text.
 func (s *session) story(handle int64) string {
 	s.t.Helper()
 	s.event(handle, "job/closed")
@@ -55,7 +54,7 @@ func (s *session) soFarLocked(handle int64) string {
 	return strings.Join(all, ", ")
 }
 
-// stored is all of a stream, as job/read has it.
+// stored returns all of a stream, as read with job/read.
 func (s *session) stored(handle int64, stream string) string {
 	s.t.Helper()
 	var all strings.Builder
@@ -68,7 +67,7 @@ func (s *session) stored(handle int64, stream string) string {
 	}
 }
 
-// gathered waits until so many bytes were sent of a stream since it began anew.
+// gathered waits until so many bytes of a stream were sent since its last restart.
 func (s *session) gathered(handle int64, stream string, n int) {
 	s.t.Helper()
 	s.wait(fmt.Sprintf("%d bytes of job %d", n, handle), func() bool {
@@ -77,14 +76,14 @@ func (s *session) gathered(handle int64, stream string, n int) {
 	})
 }
 
-// TestSubscribeToClosed: a job that nobody heard is told from its beginning, in order,
-// and then never again.
+// TestSubscribeToClosed: the events of a job without a subscription are sent from its beginning, in order, and then
+// never again.
 func TestSubscribeToClosed(t *testing.T) {
 	s := start(t)
 	c := s.begin("job/start", obj{"command": "printf out; printf err >&2", "shell": "sh", "mode": "pipe", "stderr": "merge", "events": []string{}})
 	h := result[schema.JobStartResult](c).Job.Handle
 	s.await(h, obj{"closed": true})
-	s.unsubscribe(h) // no matter
+	s.unsubscribe(h) // has no effect
 	equal(t, "unheard", s.soFar(h), "")
 	s.subscribe(h, "from", "start")
 	equal(t, "told", s.story(h), `started, stdout 0 "outerr" restart, exited, closed`)
@@ -101,8 +100,7 @@ func TestSubscribeToClosed(t *testing.T) {
 	s.unsubscribe(h)
 }
 
-// TestSubscribeAfterExit: a job that has ended and is not closed tells its exit, and
-// its end when it comes.
+// TestSubscribeAfterExit: for a job that has ended and is not closed, exited is sent, and closed when it happens.
 func TestSubscribeAfterExit(t *testing.T) {
 	s := start(t)
 	h := s.pipe("sleep 60 & printf hi", "events", []string{})
@@ -114,8 +112,8 @@ func TestSubscribeAfterExit(t *testing.T) {
 	equal(t, "told", s.story(h), `started, stdout 0 "hi" restart, exited, closed`)
 }
 
-// TestSubscribeNow: without from, a job of which nothing was heard is heard from now
-// on; its output says that it begins in the middle.
+// TestSubscribeNow: without from, a job without a subscription is sent from now on; its output is marked as starting in
+// the middle.
 func TestSubscribeNow(t *testing.T) {
 	for _, from := range []any{nil, "now", 3, 100, obj{"stdout": 3}} {
 		t.Run(fmt.Sprint(from), func(t *testing.T) {
@@ -130,16 +128,15 @@ func TestSubscribeNow(t *testing.T) {
 			s.write(h, "\n")
 			want := `started, stdout 3 "def" restart, exited, closed`
 			if from == 100 {
-				want = "started, exited, closed" // it never came so far
+				want = "started, exited, closed" // there was never so much output
 			}
 			equal(t, "told", s.story(h), want)
 		})
 	}
 }
 
-// TestSubscribeGoesOn: without from, output goes on where it stands, whatever else
-// changes: nothing is sent twice or left out, not even what came while output was not
-// asked for.
+// TestSubscribeGoesOn: without from, output continues at its position, whatever else changes: nothing is sent twice or
+// left out, not even output from the time when it was not wanted.
 func TestSubscribeGoesOn(t *testing.T) {
 	s := start(t)
 	h := s.pipe("for i in a b c d; do printf $i; read x; done", "stdin", "open")
@@ -168,8 +165,7 @@ func TestSubscribeGoesOn(t *testing.T) {
 	}
 }
 
-// TestUnsubscribe: nothing follows the answer, however much there is; what is heard
-// later begins anew.
+// TestUnsubscribe: nothing follows the answer, however much there is; a later subscription starts anew.
 func TestUnsubscribe(t *testing.T) {
 	s := start(t, "options", obj{"encoding": "base64", "persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": 128 << 10}})
 	h := s.pipe("exec yes", "watch", []obj{{"pattern": "y"}})
@@ -202,8 +198,7 @@ func TestUnsubscribe(t *testing.T) {
 	equal(t, "restarts", n, 8)
 }
 
-// TestUnsubscribeForgets: where output stood does not count any more, nor does how it
-// was encoded; what was told stays told.
+// TestUnsubscribeForgets: the output's position and encoding are reset; events that were sent are not sent again.
 func TestUnsubscribeForgets(t *testing.T) {
 	s := start(t)
 	h := s.pipe("for i in a b c; do printf $i; read x; done", "stdin", "open", "stderr", "discard")
@@ -222,9 +217,8 @@ func TestUnsubscribeForgets(t *testing.T) {
 	}
 }
 
-// TestSubscribeWhileItFloods: whatever is asked for in the middle of a flood, what
-// comes after each answer is the stored bytes from one place on, once, in the encoding
-// that was asked for; and the last subscription brings all of it.
+// TestSubscribeWhileItFloods: whatever the subscription in the middle of a flood, each answer is followed by the stored
+// bytes from one position on, once, in the requested encoding. The last subscription gets all of it.
 func TestSubscribeWhileItFloods(t *testing.T) {
 	needs(t, "seq")
 	s := start(t)
@@ -260,13 +254,13 @@ func TestSubscribeWhileItFloods(t *testing.T) {
 	s.checkPieces(h, map[string]string{"stdout": stdout, "stderr": stderr}, append(calls, last))
 }
 
-// checkPieces holds all output against what is stored, and counts a restart of each
-// stream at most once after each answer.
+// checkPieces compares all output with the stored output, and checks that each stream restarts at most once after each
+// answer.
 func (s *session) checkPieces(h int64, stored map[string]string, calls []*call) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	restarted := map[string]bool{"stdout": true, "stderr": true} // nothing was asked for yet
+	restarted := map[string]bool{"stdout": true, "stderr": true} // there was no subscription yet
 	for _, l := range s.log {
 		var m received
 		if l.sent || json.Unmarshal(l.body, &m) != nil {
@@ -289,8 +283,8 @@ func (s *session) checkPieces(h int64, stored map[string]string, calls []*call) 
 	}
 }
 
-// TestSubscribeToRun: a job/run can be heard while it is awaited, and is then not told
-// once more when it goes on in the background.
+// TestSubscribeToRun: a client can subscribe to a job/run while it runs. Its events are then not sent again when it
+// goes on in the background.
 func TestSubscribeToRun(t *testing.T) {
 	for _, onTimeout := range []string{"kill", "background"} {
 		t.Run(onTimeout, func(t *testing.T) {
@@ -321,7 +315,7 @@ func TestSubscribeToRun(t *testing.T) {
 	}
 }
 
-// TestUnsubscribeFromRun: one that goes on in the background is not heard then.
+// TestUnsubscribeFromRun: no events are sent of such a run if it goes on in the background.
 func TestUnsubscribeFromRun(t *testing.T) {
 	s, f := start(t), newFifo(t)
 	run := s.begin("job/run", obj{"command": "cat " + f.path, "shell": "sh", "timeoutMs": 300, "onTimeout": "background"})
@@ -335,8 +329,7 @@ func TestUnsubscribeFromRun(t *testing.T) {
 	equal(t, "told later", s.story(1), `started, stdout 0 "go\n" restart, exited, closed`)
 }
 
-// TestSubscribeWithPipelinedStart: the subscription takes effect when the job has
-// started, in its turn.
+// TestSubscribeWithPipelinedStart: the subscription takes effect in its turn, when the job has started.
 func TestSubscribeWithPipelinedStart(t *testing.T) {
 	s := start(t)
 	c := s.begin("job/start", obj{"name": "n", "command": "read x; printf $x", "shell": "sh", "mode": "pipe", "stdin": "open", "events": []string{}})
@@ -352,7 +345,7 @@ func TestSubscribeWithPipelinedStart(t *testing.T) {
 	refused[none](sub, schema.KindJobNotFound)
 }
 
-// TestReplayOfLateOutput: what was late is late again, and a chunk never has both.
+// TestReplayOfLateOutput: late output is marked as late again, and no chunk has both kinds.
 func TestReplayOfLateOutput(t *testing.T) {
 	s, f := start(t), newFifo(t)
 	h := s.pipe(`(read x <`+f.path+`; printf '\254late'; sleep 60) & printf 'early\342\202'`, "events", []string{"output", "exited"})
@@ -368,8 +361,8 @@ func TestReplayOfLateOutput(t *testing.T) {
 	equal(t, "times exited", len(s.all(h, "job/exited")), 1)
 }
 
-// TestSubscribeToTheEnd: what happened while it was not asked for is told when it is,
-// and the rest of a broken character is not kept for ever.
+// TestSubscribeToTheEnd: events that happened while they were not wanted are sent once they are, and the rest of a
+// broken character is not held for ever.
 func TestSubscribeToTheEnd(t *testing.T) {
 	s := start(t)
 	h := s.pipe(`printf 'x\342\202'`, "events", []string{"output"})
@@ -378,15 +371,14 @@ func TestSubscribeToTheEnd(t *testing.T) {
 	s.subscribe(h, "events", []string{"started", "exited"}) // started comes first, or not at all
 	s.event(h, "job/exited")
 	s.subscribe(h, "events", []string{"output"}, "from", "start")
-	s.wait("output once more", func() bool { // all of it: the next subscription lets go of the rest
+	s.wait("output once more", func() bool { // all of it: the next subscription drops the rest
 		return strings.Count(s.soFarLocked(h), `stdout 1 "\xe2\x82"`) == 2
 	})
 	s.subscribe(h, "events", []string{"exited", "closed"})
 	equal(t, "told", s.story(h), `stdout 0 "x", stdout 1 "\xe2\x82", exited, stdout 0 "x" restart, stdout 1 "\xe2\x82", closed`)
 }
 
-// TestSubscribeWithoutEvents: a client that wants nothing of jobs by default, and
-// subscribes to one, wants to hear it.
+// TestSubscribeWithoutEvents: a client that wants no events by default, and subscribes to a job, gets the usual events.
 func TestSubscribeWithoutEvents(t *testing.T) {
 	s := start(t, "options", obj{"events": []string{}})
 	h := s.pipe("printf hi")
@@ -396,7 +388,7 @@ func TestSubscribeWithoutEvents(t *testing.T) {
 	equal(t, "told", s.story(h), `started, stdout 0 "hi" restart, exited, closed`)
 }
 
-// TestSubscribeGap: what is not kept any more is told, at the beginning too.
+// TestSubscribeGap: output that is no longer kept is reported, even at the beginning.
 func TestSubscribeGap(t *testing.T) {
 	s := start(t, "options", obj{"persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": 128 << 10}})
 	h := s.pipe("head -c 1000000 /dev/zero | tr '\\0' x", "events", []string{})
@@ -411,8 +403,8 @@ func TestSubscribeGap(t *testing.T) {
 	equal(t, "bytes and gaps", sum.bytes+sum.gaps, 900_000)
 }
 
-// TestSlowClientSubscribes: a client that reads nothing can ask for everything again
-// and again, and gets what it has asked for last.
+// TestSlowClientSubscribes: a client that reads nothing can subscribe again and again, and gets the output for its last
+// request.
 func TestSlowClientSubscribes(t *testing.T) {
 	s := start(t)
 	h := s.pipe("head -c 1000000 /dev/zero | tr '\\0' x; read x; exit 3", "stdin", "open")
@@ -433,8 +425,8 @@ func TestSlowClientSubscribes(t *testing.T) {
 	equal(t, "exit", s.exit(h), "exited 3")
 }
 
-// TestShutdownOfASubscription: the end of the server is told, with all that is owed,
-// where a subscription has just been answered.
+// TestShutdownOfASubscription: the end of the server is reported, with all outstanding messages, right after a
+// subscription was answered.
 func TestShutdownOfASubscription(t *testing.T) {
 	s := start(t)
 	h := s.pipe("printf hi; sleep 60", "events", []string{})

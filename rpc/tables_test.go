@@ -11,8 +11,7 @@ import (
 	"shelld/schema"
 )
 
-// TestMethodTables: what the schema says that a client sends is what there are
-// handlers for, in both directions.
+// TestMethodTables: the methods that a client sends according to the schema are exactly those that have handlers.
 func TestMethodTables(t *testing.T) {
 	want := map[string][]string{}
 	for _, m := range schema.Methods() {
@@ -33,11 +32,10 @@ func TestMethodTables(t *testing.T) {
 	}
 }
 
-// TestEventTables: every event that the schema has can be sent, and the names that a
-// client may choose from are those.
+// TestEventTables: every event in the schema can be sent, and clients can choose from exactly these names.
 func TestEventTables(t *testing.T) {
 	events := []*jobs.Event{{Matched: &jobs.Matched{}}, {Removed: &jobs.WatchRemoved{}}, {Changed: &jobs.Changed{}}, {Screen: &jobs.ScreenChanged{}}, {Waiting: &jobs.InputWaiting{}}, {Command: &jobs.CommandFinished{}}, {Exited: &jobs.Exited{}}, {Closed: &jobs.Closed{}}}
-	sent := []string{"job/output", "job/started"} // the lane's own
+	sent := []string{"job/output", "job/started"} // sent by the lane itself
 	for _, e := range events {
 		name, method, _ := eventParams(e, 1, 1, 0)
 		if method != "job/"+string(name) {
@@ -59,15 +57,14 @@ func TestEventTables(t *testing.T) {
 	for _, e := range defaultEvents {
 		chosen = append(chosen, "job/"+string(e))
 	}
-	chosen = append(chosen, "job/screenChanged", "job/waitingForInput") // which cost something, and are only for who asks
+	chosen = append(chosen, "job/screenChanged", "job/waitingForInput") // which have a cost, and are only sent on request
 	slices.Sort(chosen)
 	if !slices.Equal(chosen, want) {
 		t.Errorf("events by default: %v, the schema has %v", chosen, want)
 	}
 }
 
-// TestWireKinds: each refusal of the engine has a name on the wire, and no two the
-// same.
+// TestWireKinds: each error of the engine has a name on the wire, and no two have the same.
 func TestWireKinds(t *testing.T) {
 	taken := map[schema.Kind]jobs.Code{}
 	for _, c := range jobs.Codes() {
@@ -86,7 +83,7 @@ func TestWireKinds(t *testing.T) {
 	}
 }
 
-// protocolKinds are the names in the order in which the protocol numbers them.
+// protocolKinds are the names in the order of the protocol's codes.
 var protocolKinds = []string{
 	"jobNotFound", "jobExited", "jobRunning", "nameInUse", "commandNotFound", "permissionDenied", "badWorkingDirectory",
 	"directoryNotAllowed", "resourceUnavailable", "invalidPattern", "invalidKey", "lineTooLong", "inputQueueFull",
@@ -94,7 +91,7 @@ var protocolKinds = []string{
 	"shellBusy", "shellIntegrationUnavailable", "outputFileError", "unsupported", "unsupportedVersion", "shuttingDown",
 }
 
-// TestKindCodes: the numbers of all kinds, which clients have in their code.
+// TestKindCodes checks the codes of all kinds, which clients have in their code.
 func TestKindCodes(t *testing.T) {
 	want := map[schema.Kind]int64{
 		"parseError": -32700, "invalidRequest": -32600, "methodNotFound": -32601, "invalidParams": -32602,
@@ -117,8 +114,7 @@ func TestKindCodes(t *testing.T) {
 	}
 }
 
-// TestEveryRefusalIsValid: whatever facts a refusal has, what is sent fits the
-// schema.
+// TestEveryRefusalIsValid: whatever the fields of an error, the sent message fits the schema.
 func TestEveryRefusalIsValid(t *testing.T) {
 	code := 1
 	position := 3
@@ -142,7 +138,7 @@ func TestEveryRefusalIsValid(t *testing.T) {
 	}
 }
 
-// TestProtocolPage: the page that explains the protocol speaks of every name in it.
+// TestProtocolPage: the page that explains the protocol mentions every name in it.
 func TestProtocolPage(t *testing.T) {
 	const page = "../docs/protocol.md"
 	b, err := os.ReadFile(page)

@@ -10,8 +10,7 @@ import (
 	"shelld/schema"
 )
 
-// One request more than may be open is refused, whatever it asks for, until one of
-// those is answered.
+// TestTooManyInFlight: a request beyond the limit is refused, whatever its method, until one of the others is answered.
 func TestTooManyInFlight(t *testing.T) {
 	s := &Server{inFlight: map[string]*request{}}
 	ask := func(id string) error {
@@ -36,8 +35,8 @@ func TestTooManyInFlight(t *testing.T) {
 	}
 }
 
-// The ids of the requests in flight are kept, and a client may make them as long as a
-// message: they may take no more than one message of the largest default size together.
+// TestTooLongIDsInFlight: the ids of the requests in flight are kept, and a client may make them as long as a message.
+// In total they may take no more than one message of the default limit.
 func TestTooLongIDsInFlight(t *testing.T) {
 	s := &Server{inFlight: map[string]*request{}, out: newOutbox(io.Discard, func() Framing { return FramingLine })}
 	long := func(i int) *request {

@@ -10,7 +10,7 @@ import (
 	"shelld/schema"
 )
 
-// ids are spelled in every way that JSON has.
+// ids are spelled in every way that JSON allows.
 var ids = []string{`1`, `"a"`, `-7`, `1.5`, `1e3`, `18446744073709551616`, `"\u0061b"`, `0`, `-0`, `1.0`, `""`, `"\ud83d\ude00 \" / \/"`, `"1"`}
 
 func TestFramings(t *testing.T) {
@@ -53,7 +53,7 @@ func TestLineFreedoms(t *testing.T) {
 	s.setUp = true
 }
 
-// track tells the checker of a message that the test frames itself.
+// track passes a message that the test frames itself to the checker.
 func (s *session) track(body string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,15 +69,15 @@ func TestIDInFlight(t *testing.T) {
 	number := s.beginID("3.5", "job/wait", obj{"handle": h, "until": []obj{}, "timeoutMs": nil})
 	result[schema.JobListResult](s.beginID(`"3.5"`, "job/list", nil))
 	s.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"\u0061"}}`)
-	wait.taken++ // the refusal of its double came first
+	wait.taken++ // the refusal of its duplicate came first
 	refused[schema.CanceledData](wait, schema.KindCanceled)
 	result[schema.JobListResult](s.beginID(`"a"`, "job/list", nil))
 	number.withdraw()
 	refused[schema.CanceledData](number, schema.KindCanceled)
 }
 
-// TestMalformed: each of these is answered with id null, or that of the message, and
-// the next request is answered as if nothing had been.
+// TestMalformed: each of these is answered with id null, or that of the message, and the next request is answered
+// normally.
 func TestMalformed(t *testing.T) {
 	cases := []struct {
 		name, body string
@@ -112,8 +112,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// checkMalformed looks at the answer, which is there already: answers that need
-// nobody keep the order of their requests.
+// checkMalformed checks the answer, which is there already: answers that need no job keep the order of their requests.
 func (s *session) checkMalformed(name, id string, kind schema.Kind, i int) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -158,7 +157,7 @@ func TestParamsShapes(t *testing.T) {
 		if len(d.Errors) == 0 {
 			t.Errorf("params %s: no errors are told", bad)
 		}
-		// The method is looked at before the params.
+		// The method is checked before the params.
 		refused[none](s.beginBad("no/such", json.RawMessage(bad)), schema.KindMethodNotFound)
 	}
 }
@@ -199,11 +198,11 @@ func TestUnknown(t *testing.T) {
 	s.sendBad(`{"jsonrpc":"2.0","method":"shutdown"}`)
 	s.sendBad(`{"jsonrpc":"2.0","method":"job/strat","params":[1]}`)
 	s.sendBad(`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{}}`)
-	// Answers to what the server never asked.
+	// Answers to requests that the server never sent.
 	s.sendBad(`{"jsonrpc":"2.0","id":77,"result":{}}`)
 	s.sendBad(`{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"no"}}`)
 	s.sendBad(`{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"no"}}`)
-	// Cancels that are none.
+	// Invalid cancellations.
 	s.sendBad(`{"jsonrpc":"2.0","method":"$/cancelRequest"}`)
 	s.sendBad(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":true}}`)
 	s.sendBad(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":[1]}`)

@@ -7,7 +7,7 @@ import (
 	"shelld/schema"
 )
 
-// checkOutcome compares how a wait ended: its reason and index ("-" for null).
+// checkOutcome checks how a wait ended: its reason and index ("-" for null).
 func checkOutcome(t *testing.T, what string, o schema.Outcome, reason schema.OutcomeReason, index int64) {
 	t.Helper()
 	if o.Reason != reason || num(o.Index) != index {
@@ -18,7 +18,7 @@ func checkOutcome(t *testing.T, what string, o schema.Outcome, reason schema.Out
 // noIndex stands for the index null.
 const noIndex = -1
 
-// echoing is a job that says back each line it is sent, as "<line>".
+// echoing is a job that prints each line of its input as "<line>".
 const echoing = `stty -echo 2>/dev/null; echo ready; while read -r l; do echo "<$l>"; done; echo end`
 
 func TestWaitInStart(t *testing.T) {
@@ -52,7 +52,7 @@ func TestWaitInWrite(t *testing.T) {
 		checkOutcome(t, mode, deref(t, r.Outcome), schema.OutcomeReasonPattern, 0)
 		equal(t, mode+": written", r.BytesWritten, 6)
 		equal(t, mode+": output since the write", texts(deref(t, r.Outcome))[stream], "<<one>>\n")
-		// From the start, what is there already counts.
+		// From the start, existing output counts.
 		r = s.write(h, "two\n", "wait", obj{"until": until(obj{"pattern": "<<one>>"}), "from": "start"})
 		checkOutcome(t, mode+", from the start", deref(t, r.Outcome), schema.OutcomeReasonPattern, 0)
 		r = s.write(h, "", "eof", true, "wait", obj{"until": until(obj{"exit": true})})
@@ -67,7 +67,7 @@ func TestWaitFrom(t *testing.T) {
 	s.write(h, "a\n")
 	o := s.see(h, "<a>\r\n")
 	end := o.Output["pty"].NextOffset
-	// Unread is what no wait has returned: nothing yet.
+	// Unread output is the output that no wait has returned: nothing yet.
 	o = s.await(h, obj{"pattern": "<a>"}, "timeoutMs", 0)
 	checkOutcome(t, "unread", o, schema.OutcomeReasonTimeout, noIndex)
 	equal(t, "its output", texts(o)["pty"], "")
@@ -83,19 +83,18 @@ func TestWaitFrom(t *testing.T) {
 	equal(t, "now", str(result[schema.JobWaitResult](now).Outcome.Match.Text), "<b>")
 	o = s.await(h, obj{"bytes": 1}, "from", "start")
 	equal(t, "from start to here", o.Output["pty"].Offset, 0)
-	// Beyond the end: what has not come yet.
+	// Beyond the end: output that does not exist yet.
 	o = s.await(h, obj{"bytes": 1}, "from", 1_000_000, "timeoutMs", 0)
 	checkOutcome(t, "beyond the end", o, schema.OutcomeReasonTimeout, noIndex)
 }
 
-// TestWaitUnreadMoves: each wait goes on where the last one, or a cursor read, has
-// left off.
+// TestWaitUnreadMoves: each wait starts where the last one, or a cursor read, has ended.
 func TestWaitUnreadMoves(t *testing.T) {
 	s := start(t)
 	h := s.pipe(echoing, "stdin", "open")
 	for _, line := range []string{"a", "b", "c"} {
 		s.write(h, line+"\n")
-		// It ends with the line: <.> leans on nothing that could come.
+		// It ends with the line: the match of <.> does not depend on later output.
 		o := s.await(h, obj{"pattern": `<.>\n`})
 		equal(t, "match", str(o.Match.Text), "<"+line+">\n")
 	}
@@ -125,7 +124,7 @@ func TestWaitByStream(t *testing.T) {
 	checkOutcome(t, "stderr left out", o, schema.OutcomeReasonTimeout, noIndex)
 }
 
-// TestWaitLowestIndex: of several conditions that hold already, the first counts.
+// TestWaitLowestIndex: if several conditions hold already, the first one counts.
 func TestWaitLowestIndex(t *testing.T) {
 	s := start(t)
 	h := s.pipe("echo abc; sleep 60")
@@ -166,7 +165,7 @@ func TestWaitEnds(t *testing.T) {
 	equal(t, "status", o.Job.Status, schema.StatusClosed)
 }
 
-// TestWaitClosed: with closed among the conditions, the leader's end ends nothing.
+// TestWaitClosed: if closed is among the conditions, the leader's end does not end the wait.
 func TestWaitClosed(t *testing.T) {
 	s, f := start(t), newFifo(t)
 	h := s.pipe("(cat " + f.path + "; echo last) & exit 0")
@@ -198,7 +197,7 @@ func TestWaitTimeouts(t *testing.T) {
 	none := s.begin("job/wait", obj{"handle": h, "until": until(obj{"pattern": "never"}), "timeoutMs": nil})
 	s.kill(h)
 	checkOutcome(t, "no timeout", result[schema.JobWaitResult](none).Outcome, schema.OutcomeReasonExit, noIndex)
-	// What holds already holds with no time at all.
+	// A condition that holds already holds even with a timeout of zero.
 	r := do[schema.JobStartResult](s, "job/start", obj{"command": "sleep 60", "wait": obj{"until": []obj{}, "timeoutMs": 0}})
 	checkOutcome(t, "start", deref(t, r.Outcome), schema.OutcomeReasonTimeout, noIndex)
 }
@@ -212,7 +211,7 @@ func TestWaitQuietAndBytes(t *testing.T) {
 	checkOutcome(t, "quiet", o, schema.OutcomeReasonQuietMs, 0)
 	o = s.await(h, obj{"bytes": 0}, "from", "now", "timeoutMs", 0)
 	checkOutcome(t, "no bytes", o, schema.OutcomeReasonBytes, 0)
-	// One that never rests is not quiet.
+	// A job that writes all the time is not quiet.
 	noisy := s.pipe("while :; do echo x; done")
 	o = s.await(noisy, obj{"quietMs": 2000}, "timeoutMs", 300)
 	checkOutcome(t, "noisy", o, schema.OutcomeReasonTimeout, noIndex)

@@ -7,13 +7,13 @@ import (
 	"shelld/schema"
 )
 
-// inputDetection is how well this server on this machine tells that a job waits for input.
+// inputDetection returns how reliably this server, on this machine, detects that a job waits for input.
 func inputDetection(m *jobs.Manager) schema.InputDetection {
 	tier, why := m.InputDetection()
 	return schema.InputDetection{Tier: schema.InputDetectionTier(tier), Why: why}
 }
 
-// inputCondition reads true, or what counts.
+// inputCondition reads true, or an object with restrictions.
 func inputCondition(raw json.RawMessage) (c jobs.InputCondition, err error) {
 	var p schema.InputCondition
 	if raw[0] == '{' {
@@ -29,7 +29,7 @@ func inputCondition(raw json.RawMessage) (c jobs.InputCondition, err error) {
 	return c, nil
 }
 
-// waitingForInput is what is known of a job; nil where that is nothing.
+// waitingForInput returns the known state of a job; nil if nothing is known.
 func waitingForInput(w *jobs.WaitingForInput) *schema.WaitingForInput {
 	switch {
 	case w == nil:
@@ -44,7 +44,7 @@ func waitingForInput(w *jobs.WaitingForInput) *schema.WaitingForInput {
 	}
 }
 
-// waitingParams is one edge of a wait for input.
+// waitingParams returns the notification for the start or end of a wait for input.
 func waitingParams(w *jobs.InputWaiting, handle, seq int64) schema.JobWaitingForInputParams {
 	p := schema.JobWaitingForInputParams{Handle: handle, Seq: seq, Waiting: w.Waiting, WaitID: w.ID}
 	if s := waitingForInput(&w.WaitingForInput); w.Waiting {

@@ -9,8 +9,7 @@ import (
 	"shelld/schema"
 )
 
-// watchSpec is a watch as the engine takes it. at is the JSON pointer of its pattern in
-// its params, for errors.
+// watchSpec converts a watch to the engine's spec. at is the JSON pointer of its pattern in its params, for errors.
 func watchSpec(w *schema.Watch, at string) jobs.WatchSpec {
 	return jobs.WatchSpec{
 		Pattern: w.Pattern, Flags: or(w.Flags, ""), Raw: or(w.On, "") == schema.WatchTargetRaw, Screen: or(w.On, "") == schema.WatchTargetScreen,
@@ -18,8 +17,7 @@ func watchSpec(w *schema.Watch, at string) jobs.WatchSpec {
 	}
 }
 
-// waitSpec is a wait as the engine takes it. at is the JSON pointer of the wait in
-// its params, for errors.
+// waitSpec converts a wait to the engine's spec. at is the JSON pointer of the wait in its params, for errors.
 func (s *Server) waitSpec(w *schema.Wait, at string) (*jobs.WaitSpec, error) {
 	spec := &jobs.WaitSpec{
 		Timeout: timeout(w.TimeoutMs), MaxBytes: s.clampBytes(w.MaxBytes, defaultBytes),
@@ -68,7 +66,7 @@ func condition(c *schema.Condition, at string) (jobs.Condition, error) {
 	return jobs.Condition{Kind: jobs.UntilCommand, Command: *c.Command, Watch: jobs.WatchSpec{Pointer: at + "/command"}}, nil
 }
 
-// origin reads a wait's from: an offset, offsets by stream, or a keyword.
+// origin reads the member from of a wait: an offset, offsets by stream, or a keyword.
 func origin(raw json.RawMessage, at string) (o jobs.Origin, err error) {
 	if raw == nil {
 		return o, nil
@@ -93,7 +91,7 @@ func origin(raw json.RawMessage, at string) (o jobs.Origin, err error) {
 		}
 		return o, err
 	}
-	var n float64 // the schema has seen that it is an integer, however spelled
+	var n float64 // The schema ensures that it is an integer, however spelled.
 	err = json.Unmarshal(raw, &n)
 	return jobs.Origin{Kind: jobs.FromOffset, Pointer: at, Offsets: map[jobs.Stream]int64{"": int64(n)}}, err
 }
@@ -103,9 +101,9 @@ func pointer(base string, i int, member string) string {
 	return strings.Join([]string{base, strconv.Itoa(i), member}, "/")
 }
 
-// leftOff is the result of a run, or where a cancelled one stands now. It is to be asked
-// before the answer is sent: whoever reads that may have the job write at once, and that is
-// the first that is to be heard.
+// leftOff returns the result of a run, or, if it was cancelled, its current position. It must be called before the
+// answer is sent: when the client has read that, it may make the job write at once, and this output is the first that
+// must be sent.
 func leftOff(j *jobs.Job, res jobs.RunResult) (at jobs.RunResult, ok bool) {
 	if res.Info.Handle != 0 {
 		return res, true

@@ -29,14 +29,14 @@ func TestWatch(t *testing.T) {
 			equal(t, "the group that took no part", e.Groups[2], nil)
 			equal(t, "line", e.Line, "error "+want[:1]+" at "+want[2:])
 		}
-		// Positions are those of the raw bytes, escape sequences included.
+		// Positions are those of the raw bytes, including escape sequences.
 		all := s.output(h, got[1][1].Stream)
 		equal(t, "raw bytes of a plain match", all[got[1][1].Offset:got[1][1].EndOffset], "err\x1b[0mor 8 at y")
 		equal(t, "raw bytes of a raw match", all[got[3][1].Offset:got[3][1].EndOffset], "\x1b[0m")
 	}
 }
 
-// TestWatchOfTwoStreams: a watch looks at each stream, or at the one it names.
+// TestWatchOfTwoStreams: a watch searches each stream, or the one that it names.
 func TestWatchOfTwoStreams(t *testing.T) {
 	s := start(t)
 	h := s.pipe("echo mark; echo mark >&2", "watch", []obj{{"pattern": "mark"}, {"pattern": "mark", "stream": "stderr"}})
@@ -48,7 +48,7 @@ func TestWatchOfTwoStreams(t *testing.T) {
 	equal(t, "matches", fmt.Sprint(counts), fmt.Sprint(map[string]int{"1 stderr": 1, "1 stdout": 1, "2 stderr": 1}))
 }
 
-// TestWatchHoweverSplit: a match does not depend on how the bytes came.
+// TestWatchHoweverSplit: a match does not depend on how the bytes arrived.
 func TestWatchHoweverSplit(t *testing.T) {
 	s := start(t)
 	h := s.pipe("read x; printf pass; read x; printf wo; read x; printf rd; read x; printf ' end'; read x", "stdin", "open",
@@ -57,7 +57,7 @@ func TestWatchHoweverSplit(t *testing.T) {
 		w := s.write(h, "\n", "wait", obj{"until": until(obj{"bytes": 1})})
 		equal(t, "output so far", w.Outcome.Output["stdout"].NextOffset, int64(len(part)))
 		if part == "passwo" {
-			s.await(h, obj{"quietMs": 200}) // longer than a match may lean on the end: "passwo" counts
+			s.await(h, obj{"quietMs": 200}) // longer than a match at the end stays open: "passwo" counts
 		}
 	}
 	s.write(h, "\n")
@@ -71,7 +71,7 @@ func TestWatchHoweverSplit(t *testing.T) {
 	}
 }
 
-// TestWatchAtTheEnd: what leans on the end counts at the end, before exited.
+// TestWatchAtTheEnd: a match that depends on the end counts at the end, before exited.
 func TestWatchAtTheEnd(t *testing.T) {
 	s := start(t)
 	h := s.pipe("printf 'no newline 42'", "watch", []obj{{"pattern": `(\d+)$`}})
@@ -85,8 +85,8 @@ func TestWatchAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestCharactersAreNotSplit: a program writes its characters byte by byte, each byte
-// when the one before has arrived; no chunk of text ever ends inside one.
+// TestCharactersAreNotSplit: a program writes its characters byte by byte, each byte when the one before has arrived;
+// no chunk of text ever ends inside a character.
 func TestCharactersAreNotSplit(t *testing.T) {
 	s := start(t)
 	// The bytes of x é € 😀 and of an unfinished €.
@@ -103,7 +103,7 @@ func TestCharactersAreNotSplit(t *testing.T) {
 	checkChunks(t, s, h)
 }
 
-// TestCharactersAreNotSplitInAFlood: the same where chunks are cut by size.
+// TestCharactersAreNotSplitInAFlood: the same if chunks are cut by size.
 func TestCharactersAreNotSplitInAFlood(t *testing.T) {
 	needs(t, "python3")
 	s := start(t)
@@ -122,7 +122,7 @@ while b: b = b[os.write(1, b[:4093]):]`}}).Job.Handle
 
 type jobStarted = struct{ Job struct{ Handle int64 } }
 
-// checkChunks: every chunk is whole characters, but for a broken one at the end.
+// checkChunks checks that every chunk consists of whole characters, except for a broken one at the end.
 func checkChunks(t *testing.T, s *session, h int64) {
 	t.Helper()
 	chunks := s.all(h, "job/output")
@@ -133,8 +133,7 @@ func checkChunks(t *testing.T, s *session, h int64) {
 	}
 }
 
-// TestNoMatchAfterClosed: job/closed is the last that is sent of a job, also where somebody
-// watches for what it has written.
+// TestNoMatchAfterClosed: job/closed is the last event of a job, even if a later watch matches its output.
 func TestNoMatchAfterClosed(t *testing.T) {
 	s := start(t)
 	h := s.pipe("echo hello")

@@ -16,13 +16,13 @@ func held(t *testing.T, window int64) *session {
 	return s
 }
 
-// next reads on by the cursor, as far as there is something.
+// next reads the next output by cursor, as far as there is any.
 func (s *session) next(handle int64, more ...any) schema.JobReadResult {
 	s.t.Helper()
 	return do[schema.JobReadResult](s, "job/read", merged(obj{"handle": handle, "stream": "stdout", "waitMs": watchdog.Milliseconds()}, more))
 }
 
-// Without a window most of this would be dropped: it is far more than what is kept.
+// TestWindowLosesNothing: without a window most of this would be dropped: it is far more than the server keeps.
 func TestWindowLosesNothing(t *testing.T) {
 	const window = 64 << 10
 	s := held(t, window)
@@ -50,11 +50,11 @@ func TestWindowLosesNothing(t *testing.T) {
 	}
 }
 
-// chunk is what one read from the kernel brings at most.
+// chunk is the maximum of one read from the kernel.
 const chunk = 64 << 10
 
-// The leader's end is told though nobody reads, and what it has left in the pipe is
-// there for who does afterwards.
+// TestWindowTellsTheEndUnread: the leader's end is reported even if nothing is read, and its output in the pipe can be
+// read afterwards.
 func TestWindowTellsTheEndUnread(t *testing.T) {
 	s := held(t, 4096)
 	h := s.pipe("head -c 60000 /dev/zero")
@@ -73,11 +73,11 @@ func TestWindowTellsTheEndUnread(t *testing.T) {
 	}
 }
 
-// What is ended may write its last words, however much of it nobody has read.
+// TestWindowDoesNotHoldUpAKill: a job that is killed may write its last output, however much of it is unread.
 func TestWindowDoesNotHoldUpAKill(t *testing.T) {
 	s := held(t, 4096)
 	const command = "trap 'echo bye; exit 5' TERM; yes"
-	// Until yes runs: a TERM that came while the shell was forking it would miss it.
+	// Until yes runs: a TERM during the shell's fork would miss it.
 	runs := obj{"until": []obj{{"bytes": 4000}}}
 	for _, h := range []int64{
 		s.pipe(command, "events", []string{}, "wait", runs),
@@ -90,7 +90,7 @@ func TestWindowDoesNotHoldUpAKill(t *testing.T) {
 	}
 }
 
-// A stream that nobody reads does not hold up another one of the same job.
+// TestWindowIsOfEachStream: an unread stream does not block another one of the same job.
 func TestWindowIsOfEachStream(t *testing.T) {
 	s := held(t, 4096)
 	h := s.pipe("yes & echo here >&2; wait", "events", []string{})

@@ -37,7 +37,7 @@ func (s *Server) jobWrite(r *request) error {
 	return nil
 }
 
-// input is a write's params as the engine takes them.
+// input converts the params of a write to the engine's input.
 func (s *Server) input(p *schema.JobWriteParams) (in jobs.Input, err error) {
 	in = jobs.Input{
 		Text: or(p.Input, ""), Keys: p.Keys, AppendNewline: or(p.AppendNewline, false), EOF: or(p.Eof, false),
@@ -71,7 +71,7 @@ func sendItem(item *schema.SendItem, i int) (it jobs.SendItem, err error) {
 	return it, err
 }
 
-// mouseEvent gives a button to what needs one, and refuses one where there is none.
+// mouseEvent converts a mouse event. It adds a default button if one is needed, and refuses a button for the wheel.
 func mouseEvent(m *schema.MouseEvent, at string) (*screen.MouseEvent, error) {
 	e := &screen.MouseEvent{
 		Action: screen.MouseAction(m.Action), Button: screen.MouseButtonName(or(m.Button, "")), Row: int(m.Row), Col: int(m.Col),

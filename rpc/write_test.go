@@ -8,7 +8,7 @@ import (
 	"shelld/schema"
 )
 
-// hexOf is a job on a raw terminal that shows the first n bytes it is sent in hex.
+// hexOf is a job on a raw terminal that shows the first n bytes of its input in hex.
 func hexOf(n string) string {
 	return "stty raw -echo; printf ready; head -c " + n + " | od -An -tx1"
 }
@@ -34,7 +34,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestWriteOrder: the text, then the keys, then the line end.
+// TestWriteOrder: the text comes first, then the keys, then the line end.
 func TestWriteOrder(t *testing.T) {
 	s := start(t)
 	h := s.pty(hexOf("5"))
@@ -106,7 +106,7 @@ func TestPipeStdin(t *testing.T) {
 	}
 }
 
-// TestWritesKeepTheirOrder: many at once, none awaited.
+// TestWritesKeepTheirOrder sends many writes at once, without waiting for an answer.
 func TestWritesKeepTheirOrder(t *testing.T) {
 	s := start(t)
 	h := s.pipe("exec cat", "stdin", "open")
@@ -125,7 +125,7 @@ func TestWritesKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestLongLines: on a terminal that edits no lines, any length goes through.
+// TestLongLines: on a terminal without line editing, a line of any length arrives.
 func TestLongLines(t *testing.T) {
 	s := start(t)
 	h := s.pty("stty raw -echo; printf ready; head -c 20001 | wc -c")
@@ -141,13 +141,13 @@ func TestLongLines(t *testing.T) {
 	equal(t, "counted", s.output(h, "pty"), "ready\r\n4095\r\n")
 }
 
-// canonicalLimit is what a session that is set up was told; it is asked of another.
+// canonicalLimit returns the limit that another session is told in initialize, since s is initialized already.
 func canonicalLimit(s *session) int64 {
 	return num(open(s.t).initialize().Platform.CanonicalLineLimit)
 }
 
-// TestWriteToADyingJob: what the job did not take is told. Whether the server hears
-// first of the broken pipe or of the exit is the kernel's choice.
+// TestWriteToADyingJob: the error reports how much the job has read. Whether the server first notices the broken pipe
+// or the exit is the kernel's choice.
 func TestWriteToADyingJob(t *testing.T) {
 	s, f := start(t), newFifo(t)
 	h := s.pipe("echo ready; cat "+f.path+"; exit 2", "stdin", "open")
@@ -167,7 +167,7 @@ func TestWriteToADyingJob(t *testing.T) {
 	refused[schema.JobExitedData](s.begin("job/write", obj{"handle": h, "input": "x"}), schema.KindJobExited)
 }
 
-// writtenToTheDead is the bytesWritten of a write that the job's end has stopped.
+// writtenToTheDead returns the bytesWritten of a write that the job's end has stopped.
 func writtenToTheDead(t *testing.T, c *call) int64 {
 	t.Helper()
 	a := c.answer()

@@ -12,12 +12,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// This is the only file that knows the validator's library: what leaves it are
-// failures, which explain.go puts into words.
+// This is the only file that uses the validator's library. It returns failures, which explain.go turns into messages.
 
-// compiled keeps what was compiled, by definition ("job-start#/$defs/params").
-// A definition is compiled when it is first asked for, since a server that ends
-// after one request should not pay for all of them.
+// compiled caches the compiled definitions by name ("job-start#/$defs/params"). A definition is compiled when it is
+// first used, since a server that ends after one request should not pay for all of them.
 var compiled struct {
 	schemas  sync.Map   // string -> *jsonschema.Schema
 	mu       sync.Mutex // guards compiler, which is not safe for concurrent use
@@ -43,8 +41,8 @@ func schemaFor(definition string) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// newCompiler returns a compiler that knows the embedded files and nothing else:
-// the library's own loader would read any file that a $ref names.
+// newCompiler returns a compiler that knows only the embedded files: the library's own loader would read any file that
+// a $ref names.
 func newCompiler() *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
@@ -62,17 +60,16 @@ func newCompiler() *jsonschema.Compiler {
 	return c
 }
 
-// failure is one node of what the validator found wrong. A node without causes
-// is something wrong in itself.
+// failure is one node of the validator's result. A node without causes is a mistake in itself.
 type failure struct {
 	keyword  string // URL and JSON pointer of the schema's keyword that failed
-	path     string // how the validator came to it, through $refs
+	path     string // how the validator reached it, through $refs
 	instance string // pointer to the value; each token percent-encoded
 	causes   []failure
 }
 
-// check holds a value, as decode returns it, against a definition. ok is false
-// if it does not fit, and then f says why; err is a fault in the schema files.
+// check checks a value, as decode returns it, against a definition. ok is false if the value does not fit; then f holds
+// the reasons. err is an error in the schema files.
 func check(definition string, value any) (f failure, ok bool, err error) {
 	if r := ruleFor(definition); r != nil && r.fits(value) {
 		return failure{}, true, nil
@@ -92,8 +89,8 @@ func check(definition string, value any) (f failure, ok bool, err error) {
 	return failureOf(invalid), false, nil
 }
 
-// failureOf copies the library's tree. Its depth is that of the schema, which
-// does not refer to itself, whatever the depth of the value.
+// failureOf copies the library's tree. Its depth is that of the schema, which does not refer to itself, whatever the
+// depth of the value.
 func failureOf(e *jsonschema.ValidationError) failure {
 	f := failure{
 		keyword:  e.AbsoluteKeywordLocation,

@@ -9,16 +9,14 @@ import (
 	"strconv"
 )
 
-// maxInteger is the largest integer of the protocol: the largest up to which a
-// double, and so every JSON reader, is exact.
+// maxInteger is the largest integer of the protocol. Up to it a double is exact, and so is every JSON reader.
 const maxInteger = 1<<53 - 1
 
-// maxMembers is how many items or members an array or object in params may have.
-// It is what the schemas allow at most; it is checked before they are, since the
-// validator would make an error for every one of millions of bad items.
+// maxMembers is the maximum number of items or members of an array or object in params. It is the largest maximum in
+// the schemas. It is checked before them, since the validator would make an error for each of millions of bad items.
 const maxMembers = 65536
 
-// decode reads one JSON value as plain values, numbers as text.
+// decode reads one JSON value as plain values, with numbers as text.
 func decode(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -50,11 +48,10 @@ func decodeParams(params []byte) (value any, err error) {
 	return tame(value, "")
 }
 
-// tame makes a decoded value safe for the validator and refuses what is too
-// large for it. The validator computes with exact fractions, so that 1e999999
-// would cost it a number of a million digits, and 1e9999999 a crash.
+// tame makes a decoded value safe for the validator, and refuses a value that is too large for it. The validator
+// computes with exact fractions: 1e999999 would cost it a number of a million digits, and 1e9999999 would crash it.
 //
-// The recursion is bounded by encoding/json, which refuses more than 10 000 levels.
+// The recursion is limited by encoding/json, which refuses more than 10 000 levels.
 func tame(value any, pointer string) (tamed any, err error) {
 	switch v := value.(type) {
 	case json.Number:
@@ -91,8 +88,7 @@ func tame(value any, pointer string) (tamed any, err error) {
 	return value, nil
 }
 
-// plain reports whether a value needs no taming, so that its pointer need not
-// be built.
+// plain reports whether a value needs no taming, so that its pointer need not be built.
 func plain(value any) bool {
 	switch v := value.(type) {
 	case json.Number:
@@ -107,9 +103,8 @@ func tooMany(pointer, what string, n int) error {
 	return invalid(pointer, fmt.Sprintf("has %d %s, at most %d are allowed", n, what, maxMembers))
 }
 
-// tameNumber returns a number of the same worth to the schemas in a spelling of
-// at most 24 characters: whole numbers in digits, whatever lies beyond
-// ±2^53 as ±2^53, the nearest double of any other.
+// tameNumber returns a number that the schemas treat the same, in at most 24 characters: whole numbers in digits,
+// numbers beyond ±2^53 as ±2^53, and the nearest double of any other.
 func tameNumber(n json.Number) json.Number {
 	if len(n) <= 15 && isDigits(string(n)) {
 		return n

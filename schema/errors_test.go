@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestErrorKinds holds the numbers of the errors, which may never change, against
-// the list of protocol section 11, in its order.
+// TestErrorKinds compares the codes of the errors, which may never change, with the list of protocol section 11, in
+// order.
 func TestErrorKinds(t *testing.T) {
 	want := []ErrorKind{
 		{"parseError", -32700}, {"invalidRequest", -32600}, {"methodNotFound", -32601},
@@ -42,7 +42,7 @@ func TestErrorKinds(t *testing.T) {
 	}
 }
 
-// TestErrorObjects holds that every kind has a valid error, made from its schema.
+// TestErrorObjects checks that every kind has a valid error, made from its schema.
 func TestErrorObjects(t *testing.T) {
 	for _, kind := range ErrorKinds() {
 		for _, data := range samples("errors#/$defs/"+kind.Kind+"Data", true) {
@@ -88,7 +88,7 @@ func TestBadErrorObjects(t *testing.T) {
 	}
 }
 
-// TestFieldErrorOnTheWire holds that what validation finds can be sent as it is.
+// TestFieldErrorOnTheWire checks that the errors of validation can be sent unchanged.
 func TestFieldErrorOnTheWire(t *testing.T) {
 	err := ValidateParams("job/start", []byte(`{"comand":"ls","mode":"tty","cols":0,"env":{"A=":"x"}}`))
 	bad, ok := err.(*InvalidError)
@@ -104,8 +104,8 @@ func TestFieldErrorOnTheWire(t *testing.T) {
 	}
 }
 
-// TestMayAnswer holds the list of each request's errors against those that no list of
-// a method repeats, and against the names that there are.
+// TestMayAnswer compares the list of each request's errors with those that no method's list repeats, and with the
+// existing names.
 func TestMayAnswer(t *testing.T) {
 	about := documents()[base+"errors"+suffix]["x-shelld"].(document)
 	kinds := map[string]bool{}

@@ -11,13 +11,11 @@ import (
 	"strings"
 )
 
-// maxFields is how many things that are wrong are told at once. More help
-// nobody, and a hostile value could have millions.
+// maxFields is the maximum number of mistakes in one error. More do not help, and a hostile value could have millions.
 const maxFields = 20
 
-// explain puts a failure into words. The words come from the schema files and
-// the value, never from the validator, so that they can be better than its own
-// and do not change with its version.
+// explain turns a failure into an error. Its texts come from the schema files and the value, never from the validator,
+// so that they can be better than the validator's and do not change with its version.
 func explain(f failure, value any) *InvalidError {
 	e := explainer{value: value}
 	e.visit(f)
@@ -36,20 +34,20 @@ func explain(f failure, value any) *InvalidError {
 	return &InvalidError{Fields: e.fields}
 }
 
-// explainer collects what is wrong in one value.
+// explainer collects the mistakes in one value.
 type explainer struct {
 	value  any
 	fields []FieldError
 }
 
-// site is where something failed: a keyword of a schema, met by a value.
+// site is the place of a failure: a keyword of a schema, and the value that failed it.
 type site struct {
 	keyword string   // the keyword, such as "required"
 	node    document // the schema that has it
 	object  document // the schema of the object that node adds to, or node itself
 	pointer string   // to the value
 	value   any      // the value; for a member's name, the name
-	isName  bool     // whether it is the name of a member that failed
+	isName  bool     // the name of a member failed
 }
 
 func (e *explainer) visit(f failure) {
@@ -68,13 +66,13 @@ func (e *explainer) visit(f failure) {
 	}
 }
 
-// keywordTokens returns the JSON pointer of the keyword that failed, in its file.
+// keywordTokens returns the JSON pointer of the keyword that failed, within its file.
 func keywordTokens(f failure) []string {
 	_, fragment, _ := strings.Cut(f.keyword, "#")
 	return pointerTokens(fragment)
 }
 
-// siteOf finds the schema and the value of a failure.
+// siteOf returns the schema and the value of a failure.
 func (e *explainer) siteOf(f failure) site {
 	file, _, _ := strings.Cut(f.keyword, "#")
 	tokens := keywordTokens(f)
@@ -84,8 +82,7 @@ func (e *explainer) siteOf(f failure) site {
 		names := pointerTokens(f.instance)
 		s.isName, s.value = true, names[len(names)-1]
 	}
-	// dependentRequired names the member and its place in a list; the others end
-	// in the keyword itself.
+	// dependentRequired names the member and its index in a list; the others end in the keyword itself.
 	if n := len(tokens); n >= 3 && tokens[n-3] == "dependentRequired" {
 		s.keyword = tokens[n-3]
 		s.node, _ = lookUp(documents()[file], tokens[:n-3]).(document)
@@ -144,12 +141,11 @@ func (e *explainer) leaf(s site) {
 	}
 }
 
-// size explains a value that is too small or too large, and where that stands
-// for a member too few or too many, the members to choose from.
+// size explains a value that is too small or too large. If that means too few or too many members, it names the members
+// to choose from.
 func (e *explainer) size(s site, n int, unit string) {
 	if names := stringsOf(s.object["x-exactlyOne"]); names != nil {
-		// Where one of them is there, what is too much is something else, and is
-		// told as such.
+		// If exactly one of them is there, the surplus is another member, which is reported separately.
 		if c := choiceOfNames(names); len(c.present(s)) != 1 {
 			e.add(c.explain(s))
 		}
@@ -166,8 +162,7 @@ func (e *explainer) add(f FieldError) {
 	e.fields = append(e.fields, f)
 }
 
-// wrong is the field error of a value, or of a member's name, that is not what
-// was expected.
+// wrong returns the field error for a value, or for a member's name, that is not the expected one.
 func (s site) wrong(expected, got string) FieldError {
 	subject := ""
 	if s.isName {
@@ -181,7 +176,7 @@ func (s site) wrong(expected, got string) FieldError {
 	}
 }
 
-// notOneOf is the field error of a value that is none of those that are allowed.
+// notOneOf returns the field error for a value that is not one of the allowed ones.
 func notOneOf(pointer string, value any, allowed []string) FieldError {
 	f := FieldError{Pointer: pointer, Got: quoteShort(value)}
 	name, _ := value.(string)
@@ -214,13 +209,13 @@ func (e *explainer) unknownMembers(s site) {
 		}
 	}
 	slices.Sort(unknown)
-	// _meta is nobody's misspelling, and no answer to what may stand here.
+	// A wrong name never means _meta, and listing _meta would not help.
 	allowed := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return name == "_meta" })
 	for _, name := range unknown[:min(len(unknown), maxFields)] {
 		f := FieldError{Pointer: s.pointer + "/" + escapeToken(name)}
 		var meant bool
 		f.DidYouMean, f.Allowed, meant = suggestMember(name, allowed)
-		if _, is := members[f.DidYouMean]; is { // what is there already was not meant
+		if _, is := members[f.DidYouMean]; is { // An existing member was not meant.
 			f.DidYouMean, f.Allowed, meant = suggestMember(name, notIn(allowed, members))
 		}
 		f.Message = "unknown member " + quoteShort(name) + didYouMean(f.DidYouMean)
@@ -231,7 +226,7 @@ func (e *explainer) unknownMembers(s site) {
 	}
 }
 
-// notIn are the names that are no members yet.
+// notIn returns the names that are not members yet.
 func notIn(names []string, members map[string]any) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		_, is := members[name]
@@ -239,7 +234,7 @@ func notIn(names []string, members map[string]any) []string {
 	})
 }
 
-// missingMembers explains members that have to be there.
+// missingMembers explains required members that are missing.
 func (e *explainer) missingMembers(s site) {
 	members, _ := s.value.(map[string]any)
 	properties, _ := s.node["properties"].(document)
@@ -255,7 +250,7 @@ func (e *explainer) missingMembers(s site) {
 	}
 }
 
-// excluded explains members that may not stand together.
+// excluded explains members that exclude each other.
 func (e *explainer) excluded(s site) {
 	not, _ := s.node["not"].(document)
 	names := stringsOf(not["required"])
@@ -279,8 +274,7 @@ func (e *explainer) union(f failure) {
 		e.add(choice.explain(s))
 		return
 	}
-	// Where only one branch takes this kind of value at all, that is the one that
-	// was meant.
+	// If only one branch takes this type of value, that one was meant.
 	var meant []failure
 	for _, cause := range f.causes {
 		if !e.otherKind(cause, f.instance) {
@@ -299,7 +293,7 @@ func (e *explainer) union(f failure) {
 	}
 }
 
-// widen adds what else a union takes to the error of a word that is none of its own.
+// widen adds the alternatives of a union to the error about a word that the union does not have.
 func (e *explainer) widen(fields []FieldError, s site) {
 	words, ok := s.node["x-expected"].(string)
 	for i := range fields {
@@ -310,8 +304,7 @@ func (e *explainer) widen(fields []FieldError, s site) {
 	}
 }
 
-// otherKind reports whether a branch failed because the value is of another JSON
-// type than it takes.
+// otherKind reports whether a branch failed because the value has another JSON type than the branch takes.
 func (e *explainer) otherKind(f failure, instance string) bool {
 	if len(f.causes) > 0 {
 		return slices.ContainsFunc(f.causes, func(c failure) bool { return e.otherKind(c, instance) })
@@ -328,10 +321,10 @@ func (e *explainer) otherKind(f failure, instance string) bool {
 	return false
 }
 
-// choice is a oneOf that asks for exactly one of some members, or groups of them.
+// choice is a oneOf that requires exactly one of some members, or of some groups of members.
 type choice [][]string
 
-// choiceOf reads a oneOf whose branches have nothing but required.
+// choiceOf reads a oneOf whose branches consist only of required.
 func choiceOf(branches []any) (choice, bool) {
 	var c choice
 	for _, branch := range branches {
@@ -345,7 +338,7 @@ func choiceOf(branches []any) (choice, bool) {
 	return c, len(c) > 0
 }
 
-// choiceOfNames is the choice between single members.
+// choiceOfNames returns the choice between single members.
 func choiceOfNames(names []string) choice {
 	var c choice
 	for _, name := range names {
@@ -380,8 +373,7 @@ func (c choice) explain(s site) FieldError {
 	return f
 }
 
-// pointerTokens splits a pointer of the validator, whose tokens are escaped
-// for a JSON pointer and then for a URL.
+// pointerTokens splits a pointer of the validator. Its tokens are escaped for a JSON pointer and then for a URL.
 func pointerTokens(pointer string) []string {
 	var tokens []string
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
@@ -396,7 +388,7 @@ func pointerTokens(pointer string) []string {
 	return tokens
 }
 
-// plainPointer returns a pointer of the validator as RFC 6901 has it.
+// plainPointer converts a pointer of the validator to the form of RFC 6901.
 func plainPointer(pointer string) string {
 	var b strings.Builder
 	for _, token := range pointerTokens(pointer) {
@@ -405,11 +397,11 @@ func plainPointer(pointer string) string {
 	return b.String()
 }
 
-// maxPointer is the longest pointer that is told. The names in it are the
-// sender's, who may have made them as long as a message.
+// maxPointer is the maximum length of a pointer in an error. The names in it are the sender's, which may be as long as
+// a message.
 const maxPointer = 1024
 
-// shortPointer cuts a long pointer back to an object that it leads through.
+// shortPointer cuts a long pointer at a parent object.
 func shortPointer(pointer string) string {
 	if len(pointer) <= maxPointer {
 		return pointer
@@ -421,7 +413,7 @@ func escapeToken(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
-// lookUp follows a pointer; nil if it leads nowhere.
+// lookUp follows a pointer. It returns nil if the pointer leads nowhere.
 func lookUp(value any, tokens []string) any {
 	for _, token := range tokens {
 		switch v := value.(type) {

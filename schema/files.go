@@ -14,8 +14,7 @@ import (
 //go:embed json/*.schema.json
 var embedded embed.FS
 
-// base is the URL under which the files are known to each other, and which
-// their $id shows to everybody else.
+// base is the URL by which the files refer to each other, and which their $id shows to other readers.
 const base = "https://shelld.dev/schema/1/"
 
 const suffix = ".schema.json"
@@ -29,9 +28,8 @@ func Files() fs.FS {
 	return sub
 }
 
-// File returns the schema file whose $id ends in name + ".schema.json", such as
-// "job-start" or "common". The error says which name there is no file for, and
-// wraps fs.ErrNotExist.
+// File returns the schema file whose $id ends in name + ".schema.json", such as "job-start" or "common". If there is no
+// such file, the error has the name and wraps fs.ErrNotExist.
 func File(name string) ([]byte, error) {
 	data, err := embedded.ReadFile("json/" + name + suffix)
 	if err != nil {
@@ -40,8 +38,8 @@ func File(name string) ([]byte, error) {
 	return data, nil
 }
 
-// fileName returns the name of a method's schema file: "job/start" is in
-// "job-start", "$/cancelRequest" in "cancelRequest".
+// fileName returns the name of a method's schema file: "job/start" is in "job-start", "$/cancelRequest" in
+// "cancelRequest".
 func fileName(method string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(method, "$/"), "/", "-")
 }
@@ -49,9 +47,8 @@ func fileName(method string) string {
 // document is a schema file as plain JSON values.
 type document = map[string]any
 
-// documents holds every schema file by its URL, each $ref with the name of the
-// file that it leads to. Parsing them takes a few milliseconds, so it waits for
-// the first who needs it.
+// documents returns every schema file by its URL, with the file's name in each $ref. Parsing them takes a few
+// milliseconds, so it is done at the first use.
 var documents = sync.OnceValue(func() map[string]document {
 	names, err := fs.Glob(embedded, "json/*"+suffix)
 	if err != nil {
@@ -74,8 +71,8 @@ var documents = sync.OnceValue(func() map[string]document {
 	return docs
 })
 
-// nameRefs puts the file's own name into the $refs that lead into itself, so
-// that they can be followed without knowing the file.
+// nameRefs puts the file's own name into the $refs within the file, so that they can be followed without knowing the
+// file.
 func nameRefs(value any, file string) {
 	switch v := value.(type) {
 	case document:
@@ -96,23 +93,23 @@ func nameRefs(value any, file string) {
 type Method struct {
 	Name  string // as on the wire, such as "job/start"
 	Kind  string // "request" or "notification"
-	From  string // who sends it: "client", "server" or "both"
-	Level string // the protocol's level that it belongs to, such as "core"
+	From  string // the sending side: "client", "server" or "both"
+	Level string // the protocol's level to which it belongs, such as "core"
 
 	HasParams bool // whether its schema describes params
 	HasResult bool // whether its schema describes a result; always true of a request
 
-	// Errors holds the kinds of error that a request of this method may be
-	// answered with, besides those that do not depend on the method.
+	// Errors holds the kinds of error with which a request of this method may be answered, besides those that do not
+	// depend on the method.
 	Errors []string
 }
 
-// Methods returns every method that there is a schema for, sorted by name.
+// Methods returns every method that has a schema, sorted by name.
 func Methods() []Method {
 	return slices.Clone(methodTable)
 }
 
-// methodNamed finds a method by its name on the wire.
+// methodNamed returns a method by its name on the wire.
 func methodNamed(name string) (Method, bool) {
 	i, found := slices.BinarySearchFunc(methodTable, name, func(m Method, name string) int {
 		return strings.Compare(m.Name, name)
@@ -135,7 +132,7 @@ func ErrorKinds() []ErrorKind {
 	return slices.Clone(kindTable)
 }
 
-// stringsOf returns the strings in a JSON array; nil if it is none.
+// stringsOf returns the strings in a JSON array; nil if value is not an array.
 func stringsOf(value any) []string {
 	items, _ := value.([]any)
 	var list []string
@@ -147,9 +144,9 @@ func stringsOf(value any) []string {
 	return list
 }
 
-// MayAnswer reports whether a request of a method may be answered with a kind of
-// error. "" is the method of what could not be read, which is answered with id null;
-// of a method that there is none of, it knows what a server says to that.
+// MayAnswer reports whether a request of a method may be answered with a kind of error. The method "" stands for a
+// message that could not be read, which is answered with id null. For a method that does not exist or is not a request,
+// the kinds are those for an unknown method.
 func MayAnswer(method, kind string) bool {
 	about := documents()[base+"errors"+suffix]["x-shelld"].(document)
 	listed := func(name string) bool { return slices.Contains(stringsOf(about[name]), kind) }

@@ -31,8 +31,8 @@ func eachNode(path string, node document, f func(path string, node document)) {
 	}
 }
 
-// keywords are those that the files may use. Each is one that explain knows,
-// that checks nothing, or that a schema may not have alone.
+// keywords are those that the files may use. Each is one that explain knows, that checks nothing, or that a schema may
+// not have alone.
 var keywords = []string{
 	"$comment", "$defs", "$id", "$ref", "$schema", "additionalProperties", "allOf", "const",
 	"contentEncoding", "default", "dependentRequired", "dependentSchemas", "description", "enum",
@@ -66,7 +66,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// checkNode holds what is asked of every schema in the files.
+// checkNode checks the requirements for every schema in the files.
 func checkNode(t *testing.T, path string, node document) {
 	for keyword := range node {
 		if !slices.Contains(keywords, keyword) {
@@ -101,7 +101,7 @@ func checkNode(t *testing.T, path string, node document) {
 	}
 }
 
-// checkDefault asks for a default to stand in words as well, and to be valid.
+// checkDefault checks that a default is valid, and is also in the description.
 func checkDefault(t *testing.T, path string, p document) {
 	value, ok := p["default"]
 	if !ok {
@@ -120,8 +120,8 @@ func checkDefault(t *testing.T, path string, p document) {
 	}
 }
 
-// open are the objects that may have members that no schema names; all others
-// are closed, so that a typing error does not pass in silence.
+// open lists the objects that may have members without a schema. All others are closed, so that a misspelling is not
+// silently accepted.
 var open = []string{
 	"initialize.schema.json/$defs/clientInfo", "initialize.schema.json/$defs/clientCapabilities",
 	"initialize.schema.json/$defs/envOptions", "initialize.schema.json/$defs/loginOptions", "initialize.schema.json/$defs/limitOptions",
@@ -150,7 +150,7 @@ func TestClosedObjects(t *testing.T) {
 			t.Errorf("%s is not open", path)
 		}
 	}
-	// _meta is free for anyone, in all params and results.
+	// _meta may be used freely, in all params and results.
 	for url, doc := range documents() {
 		for _, name := range []string{"params", "result"} {
 			if node, ok := lookUp(doc, []string{"$defs", name}).(document); ok {
@@ -162,8 +162,7 @@ func TestClosedObjects(t *testing.T) {
 	}
 }
 
-// TestCompiles compiles every definition of every file, and so holds each file
-// against the rules of draft 2020-12.
+// TestCompiles compiles every definition of every file, and so checks each file against the rules of draft 2020-12.
 func TestCompiles(t *testing.T) {
 	for url, doc := range documents() {
 		name := strings.TrimSuffix(strings.TrimPrefix(url, base), suffix)
@@ -175,7 +174,7 @@ func TestCompiles(t *testing.T) {
 	}
 }
 
-// TestLoader holds that nothing but the embedded files can be referred to.
+// TestLoader checks that only the embedded files can be referred to.
 func TestLoader(t *testing.T) {
 	for _, url := range []string{"file:///etc/hostname", "https://example.com/x.json", base + "nothing" + suffix, base + "../files.go"} {
 		if _, err := newCompiler().Compile(url); !errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "schema: ") {

@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// The validator's library compiles a schema before it can check with it, and that took more than two thirds of
-// a server's start. So what is right is recognised here, by rules that are generated from the schema files.
-// Whether something is wrong, and what, only the library decides: a value that does not fit a rule
-// goes to it. That the two agree is tested for every definition (TestRulesAgree).
+// The validator's library compiles a schema before it can check with it, and that took more than two thirds of a
+// server's start. So valid values are recognised here, by rules that are generated from the schema files. Only the
+// library decides whether and why a value is invalid: a value that does not fit a rule goes to it. A test checks for
+// every definition that both agree (TestRulesAgree).
 
 // A rule is one schema. A zero field constrains nothing; rules_gen.go has the values.
 type rule struct {
@@ -36,7 +36,7 @@ type rule struct {
 	minProperties, maxProperties *size // of an object
 	required                     []string
 	properties                   []namedRule // sorted
-	additionalProperties         *rule       // of the members that properties does not have
+	additionalProperties         *rule       // of the members that are not in properties
 	propertyNames                *rule
 	dependentRequired            []dependency
 	dependentSchemas             []namedRule
@@ -58,7 +58,7 @@ type (
 	size  struct{ value int }
 )
 
-// A pattern is compiled when a string first meets it.
+// A pattern is compiled when it is first used.
 type pattern struct {
 	source string
 	once   sync.Once
@@ -77,7 +77,7 @@ const (
 	isNull types = 1 << iota
 	isBoolean
 	isInteger
-	isNumber // has isInteger in it where a value is classified
+	isNumber // an integer value has isInteger and isNumber
 	isString
 	isArray
 	isObject

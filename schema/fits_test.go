@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// inCI is set by go test ./schema -ci, which .ci/run does.
+// inCI is set by go test ./schema -ci, which .ci/run uses.
 var inCI = flag.Bool("ci", false, "run as much of the tests as .ci/run does")
 
-// TestRulesAgree holds the generated rules against the validator's library: for every definition, its
-// samples, and what becomes of these if one place in them is changed.
+// TestRulesAgree compares the generated rules with the validator's library: for every definition, its samples, and
+// samples with one change.
 func TestRulesAgree(t *testing.T) {
 	var accepted, refused int
 	changes := 5 // of each sample
@@ -71,7 +71,7 @@ func definitions() []string {
 	return list
 }
 
-// strange are values to put in the place of others: of each type, and at the edges of what schemas allow.
+// strange are values to put in place of others: of each type, and at the limits of the schemas.
 var strange = []any{
 	nil, true, false, "", "x", "-x", "a\x00b", "SIGINT", "ü", strings.Repeat("n", 65), strings.Repeat("ü", 200),
 	json.Number("0"), json.Number("1"), json.Number("-1"), json.Number("1.5"), json.Number("65535"), json.Number("65536"),
@@ -80,8 +80,8 @@ var strange = []any{
 	map[string]any{}, map[string]any{"unknown": true}, map[string]any{"handle": json.Number("1")},
 }
 
-// mutated returns a copy of a value with one change at a random place: another value, a member or an
-// item less, or one more.
+// mutated returns a copy of a value with one change at a random place: another value, a member or an item less, or one
+// more.
 func mutated(value any, random *rand.Rand) any {
 	other := strange[random.IntN(len(strange))]
 	switch v := value.(type) {
@@ -118,8 +118,8 @@ func mutated(value any, random *rand.Rand) any {
 	return other
 }
 
-// TestValidNeedsNoCompiler: what is right is recognised without the library, which a server that starts
-// would wait for.
+// TestValidNeedsNoCompiler: valid values are recognised without the library, for which a starting server would have to
+// wait.
 func TestValidNeedsNoCompiler(t *testing.T) {
 	compiled.schemas.Clear()
 	for _, test := range [][2]string{

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// unknowns are the members of a decoded value that its type does not have, by their exact
-// names. Only initialize may have such: whatever a later version of the protocol knows is
-// ignored there, and so is most of what is nearly the name of a member (ignored.go).
+// unknowns are the members of a decoded value that its type does not have, by exact name. Only initialize may have such
+// members: those of later versions of the protocol are ignored there, and so are most names that are nearly those of
+// members (ignored.go).
 type unknowns []unknown
 
-// forget takes them out of a value at a pointer.
+// forget removes the unknown members from a value at a pointer, and adds them to u.
 func (u *unknowns) forget(at string, value any, t reflect.Type) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// protecting are the members of initialize that keep something from being done, by the
-// pointer of the object that they belong to. A client that misspells one takes itself for
-// protected and is not: so what is nearly one of them is refused, where any other unknown
-// member is ignored. No later version of the protocol names a member so.
+// protecting are the members of initialize that impose restrictions, by the pointer of the object to which they belong.
+// A client that misspells one believes that it is protected, but it is not. So a name that is nearly one of them is
+// refused, although any other unknown member is ignored. No later version of the protocol will use such a name.
 var protecting = map[string][]string{
 	"":                 {"options", "allowedDirectories"},
 	"/options":         {"allowCommands", "denyCommands", "confirm", "secretInput"},
@@ -28,9 +27,8 @@ type unknown struct {
 
 func (u unknown) pointer() string { return shortPointer(u.at + "/" + escapeToken(u.name)) }
 
-// DecodeInitialize is DecodeParams for initialize, and returns as well what is ignored of
-// the params: at most maxFields members, sorted by Pointer. A member that is nearly one of
-// those that protect is an *InvalidError.
+// DecodeInitialize is DecodeParams for initialize. It also returns the ignored members of the params: at most
+// maxFields, sorted by Pointer. A member that is nearly one of the protecting ones is an *InvalidError.
 func DecodeInitialize(params []byte, into *InitializeParams) (ignored []FieldError, err error) {
 	value, err := validParams("initialize", params)
 	if err != nil {
@@ -38,7 +36,7 @@ func DecodeInitialize(params []byte, into *InitializeParams) (ignored []FieldErr
 	}
 	var u unknowns
 	u.forget("", value, reflect.TypeOf(into))
-	u = slices.DeleteFunc(u, func(m unknown) bool { return m.name == "_meta" }) // which is free for anyone
+	u = slices.DeleteFunc(u, func(m unknown) bool { return m.name == "_meta" }) // The protocol leaves it to clients.
 	slices.SortFunc(u, func(a, b unknown) int { return cmp.Compare(a.pointer(), b.pointer()) })
 	var refused []FieldError
 	for _, m := range u {
@@ -58,7 +56,7 @@ func DecodeInitialize(params []byte, into *InitializeParams) (ignored []FieldErr
 	return ignored, store("initialize", value, into)
 }
 
-// ignored tells of a member that is left out.
+// ignored returns the field error for an ignored member.
 func (u unknown) ignored() FieldError {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(u.known)), func(name string) bool { return name == "_meta" })
 	f := FieldError{Pointer: u.pointer()}
@@ -67,8 +65,8 @@ func (u unknown) ignored() FieldError {
 	return f
 }
 
-// protects finds the protecting member that an unknown one is nearly, and the object where
-// that belongs. Those of params and of options are mistaken for each other's.
+// protects returns the protecting member of which an unknown one is nearly the name, and the object to which that
+// belongs. Members of params and of options are also found if they are in the other object.
 func protects(at, name string) (home, meant string) {
 	homes := []string{at}
 	switch at {
@@ -87,8 +85,8 @@ func protects(at, name string) (home, meant string) {
 	return "", ""
 }
 
-// nearly says whether a name is another one misspelt or cut short. One that goes on where the
-// other ends, as confirmTimeoutMs does, may be a later version's.
+// nearly reports whether a name is a misspelling or the beginning of a member's name. A name that continues the
+// member's, as confirmTimeoutMs does, may belong to a later version.
 func nearly(name, member string) bool {
 	if len(name) < 3 || len(name) > 2*len(member) {
 		return false

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestIgnored: what initialize does not know is told, with what was meant.
+// TestIgnored: members that initialize does not know are reported, with the one that was probably meant.
 func TestIgnored(t *testing.T) {
 	for _, c := range []struct{ params, want string }{
 		{`{}`, ``},
@@ -40,8 +40,7 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
-// TestProtecting: nearly a member that forbids something is refused, and says where that
-// belongs.
+// TestProtecting: a name that is nearly that of a protecting member is refused, and the error says where that belongs.
 func TestProtecting(t *testing.T) {
 	for _, c := range []struct{ params, want string }{
 		{`{"options":{"allowComands":["ls"]}}`, `/options/allowComands /options/allowCommands`},
@@ -71,7 +70,7 @@ func TestProtecting(t *testing.T) {
 	}
 }
 
-// TestProtectingExists: what protects is in the schema.
+// TestProtectingExists: the protecting members are in the schema.
 func TestProtectingExists(t *testing.T) {
 	objects := map[string]string{"": "params", "/options": "options", "/options/confirm": "confirmOptions", "/options/env": "envOptions"}
 	doc := documents()[base+"initialize"+suffix]

@@ -6,15 +6,12 @@ import (
 	"fmt"
 )
 
-// ValidateMessage checks a whole message of the wire, that from ("client" or
-// "server") sent: its envelope, that the method is one that this side sends in
-// this way, and its params, result or error. methodOfID tells which method the
-// request with an id, as it was spelled, called; "" for an id that no open
-// request has. It is asked only about answers.
+// ValidateMessage checks a whole message of the wire that from ("client" or "server") has sent: its envelope, that the
+// method is one that this side sends in this way, and its params, result or error. methodOfID returns the method of the
+// request with an id, as the id was spelled; "" if no open request has this id. It is called only for answers.
 //
-// It is for tests and for looking at recorded sessions: a message that does not
-// pass is one that this side should not have sent, not always one that the other
-// may refuse (unknown notifications, for one, are to be ignored).
+// It is for tests and for inspecting recorded sessions: a message that fails should not have been sent by this side,
+// but the other side need not refuse it (unknown notifications, for example, must be ignored).
 func ValidateMessage(from string, raw []byte, methodOfID func(idRaw string) string) error {
 	if from != "client" && from != "server" {
 		return fmt.Errorf("schema: a message is from client or server, not from %q", from)
@@ -39,7 +36,7 @@ func ValidateMessage(from string, raw []byte, methodOfID func(idRaw string) stri
 	return validateCall(from, members)
 }
 
-// envelopeOf tells what a message wants to be by the members that it has.
+// envelopeOf returns the kind of a message, judged by the members that it has.
 func envelopeOf(members map[string]json.RawMessage) string {
 	has := func(name string) bool { _, ok := members[name]; return ok }
 	switch {
@@ -53,9 +50,8 @@ func envelopeOf(members map[string]json.RawMessage) string {
 	return "successMessage"
 }
 
-// withoutPayload returns the message with an empty result, so that the envelope
-// is checked alone; error and params are part of the envelope's schema, but what
-// is wrong in them is told better by their own.
+// withoutPayload returns the message with an empty result, so that only the envelope is checked. error and params are
+// part of the envelope's schema, but their own schemas give better errors.
 func withoutPayload(members map[string]json.RawMessage) []byte {
 	envelope := make(map[string]json.RawMessage, len(members))
 	for name, value := range members {
@@ -110,8 +106,7 @@ func validateAnswer(members map[string]json.RawMessage, methodOfID func(string) 
 	return under("/result", ValidateResult(method, members["result"]))
 }
 
-// validateError checks the error of a request; with id null it answers something
-// that could not be read.
+// validateError checks the error of a request. With id null it answers a message that could not be read.
 func validateError(members map[string]json.RawMessage, methodOfID func(string) string) error {
 	if id := string(members["id"]); id != "null" && methodOfID(id) == "" {
 		return invalid("/id", "answers id "+id+", which no open request has")

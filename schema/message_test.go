@@ -62,8 +62,7 @@ func TestValidateMessage(t *testing.T) {
 	}
 }
 
-// TestEveryMessage holds that each method's fullest and barest params and results
-// make valid messages.
+// TestEveryMessage checks that each method's fullest and barest params and results make valid messages.
 func TestEveryMessage(t *testing.T) {
 	for _, m := range Methods() {
 		file := fileName(m.Name)

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 )
 
-// Typing is what a client does most, one key at a time, and the validator and the
-// decoder took more time over it than all the rest of the server. So the params of
-// job/write that are as plain as nearly all are read here: an object with a handle that
-// is a number, an input of ASCII, and appendNewline, each at most once. All else goes the
-// long way, and so does everything that does not fit. That the two agree is tested.
+// Typing is the most frequent operation of a client, one key at a time, and the validator and the decoder took more
+// time for it than the rest of the server together. So the params of job/write are read here if they are as plain as
+// nearly all are: an object with a handle that is a number, an input of ASCII, and appendNewline, each at most once.
+// All others, and params that do not fit, go through the general path. A test checks that both agree.
 
-// plainWrite stores params in p, or returns false and leaves it alone.
+// plainWrite stores params in p. If they are not plain, it returns false and does not change p.
 func plainWrite(params []byte, p *JobWriteParams) bool {
 	var got JobWriteParams
 	s := plainScanner{params}
@@ -50,7 +49,7 @@ func plainWrite(params []byte, p *JobWriteParams) bool {
 	}
 }
 
-// A plainScanner reads what is left of a JSON text.
+// A plainScanner reads the rest of a JSON text.
 type plainScanner struct{ rest []byte }
 
 func (s *plainScanner) space() { s.rest = bytes.TrimLeft(s.rest, " \t\r\n") }
@@ -68,7 +67,7 @@ func (s *plainScanner) take(c byte) bool {
 	return true
 }
 
-// handle takes a positive integer of at most 15 digits, which is below 2^53.
+// handle reads a positive integer of at most 15 digits, which is below 2^53.
 func (s *plainScanner) handle(into *json.RawMessage) bool {
 	s.space()
 	n := 0
@@ -97,7 +96,7 @@ func (s *plainScanner) bool(into **bool) bool {
 	return false
 }
 
-// text takes a string of ASCII with the short escapes.
+// text reads a string of ASCII with the short escapes.
 func (s *plainScanner) text() (string, bool) {
 	if !s.take('"') {
 		return "", false
@@ -122,7 +121,7 @@ func (s *plainScanner) text() (string, bool) {
 	return "", false
 }
 
-// shortEscapes is what stands behind a backslash, and what it means; 0: nothing short.
+// shortEscapes maps the character after a backslash to its meaning; 0: not a short escape.
 var shortEscapes = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }

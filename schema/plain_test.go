@@ -37,7 +37,8 @@ func TestPlainWrite(t *testing.T) {
 	}
 }
 
-// What is plain is what the schema lets pass, and means the same, whatever is done to it.
+// TestPlainWriteAgreesWithTheSchema: params that count as plain are valid by the schema, and mean the same, after any
+// change to their text.
 func TestPlainWriteAgreesWithTheSchema(t *testing.T) {
 	const pieces = `{}[]":,\ nrtbfu0123456789-.eEtruefalsnxhadlipwN` + "\n\té\x00\x7f"
 	r := rand.New(rand.NewPCG(1, 2))
@@ -64,7 +65,7 @@ func TestPlainWriteAgreesWithTheSchema(t *testing.T) {
 	}
 }
 
-// agree holds plainWrite against the long way, where it takes the text for plain.
+// agree compares plainWrite with the general path, if the text counts as plain.
 func agree(t *testing.T, text string) bool {
 	t.Helper()
 	var p, want JobWriteParams

@@ -7,16 +7,14 @@ import (
 	"strings"
 )
 
-// samples returns valid values of a definition: with every member that there is
-// (full), or with only those that must be there. Where members exclude each
-// other there is a value for each choice.
+// samples returns valid values of a definition: with every existing member (full), or with only the required ones. If
+// members exclude each other, there is a value for each choice.
 func samples(definition string, full bool) []any {
 	file, name, _ := strings.Cut(definition, "#/$defs/")
 	return samplesOf(documents()[base+file+suffix]["$defs"].(document)[name].(document), full)
 }
 
-// sampleTexts has a text for each pattern of the files; "" fits only that of
-// strings which may be anything.
+// sampleTexts has a text for each pattern of the files; "" fits only that of strings which may be anything.
 var sampleTexts = []struct{ prefix, text string }{
 	{"^[A-Za-z][A-Za-z0-9._-]", "dev-server.1"},
 	{"^SIG", "SIGRTMIN+3"},
@@ -80,8 +78,7 @@ func samplesOfType(t string, node document, full bool) []any {
 	return sampleObjects(node, full)
 }
 
-// sampleErrors returns an error of each kind. Its schema is the one that is put
-// together in a way of its own.
+// sampleErrors returns an error of each kind. Its schema is composed in a special way.
 func sampleErrors(node document, full bool) []any {
 	var errors []any
 	for _, branch := range node["oneOf"].([]any) {
@@ -99,7 +96,7 @@ func sampleText(node document) string {
 	}
 	pattern, ok := node["pattern"].(string)
 	if !ok {
-		return "c29tZSB0ZXh0" // good as base64 as well
+		return "c29tZSB0ZXh0" // also valid base64
 	}
 	for _, sample := range sampleTexts {
 		if strings.HasPrefix(pattern, sample.prefix) {
@@ -132,8 +129,8 @@ func sampleArrays(node document, full bool) []any {
 	return []any{all}
 }
 
-// sampleObjects returns one object per choice between members, and more where a
-// member has several samples, so that each is there once.
+// sampleObjects returns one object per choice between members, and more if a member has several samples, so that each
+// sample occurs once.
 func sampleObjects(node document, full bool) []any {
 	properties, _ := node["properties"].(document)
 	if properties == nil {
@@ -174,7 +171,7 @@ func sampleMap(node document, full bool) any {
 	if key, ok := node["propertyNames"].(document); ok {
 		names = nil
 		key = maps.Clone(resolve(key))
-		key["type"] = "string" // A name is one, so that the files need not say it.
+		key["type"] = "string" // A name is a string, so the files need not say it.
 		for _, name := range samplesOf(key, full) {
 			names = append(names, name.(string))
 		}
@@ -186,12 +183,12 @@ func sampleMap(node document, full bool) any {
 	return object
 }
 
-// memberSets returns which members may stand together: all of them, or those
-// that must, for each choice that the schema leaves.
+// memberSets returns the sets of members that may occur together: all of them, or the required ones, for each choice of
+// the schema.
 func memberSets(node document, full bool) [][]string {
 	properties := node["properties"].(document)
 	required := stringsOf(node["required"])
-	var groups, free [][]string // choices, and what of each need not stand
+	var groups, free [][]string // choices, and the optional members of each
 	if branches, ok := node["oneOf"].([]any); ok {
 		if c, ok := choiceOf(branches); ok {
 			groups = c
@@ -227,7 +224,7 @@ func memberSets(node document, full bool) [][]string {
 	return sets
 }
 
-// exclusions reads members that exclude each other out of not.
+// exclusions reads members that exclude each other from not.
 func exclusions(node document) [][]string {
 	nots := []any{node}
 	if all, ok := node["allOf"].([]any); ok {
@@ -246,7 +243,7 @@ func exclusions(node document) [][]string {
 	return [][]string{first, second}
 }
 
-// mayStand reports whether a member may stand beside the group that was chosen.
+// mayStand reports whether a member may occur beside the chosen group.
 func mayStand(node document, name string, group []string) bool {
 	if dependent, ok := node["dependentRequired"].(document); ok {
 		if needs := stringsOf(dependent[name]); needs != nil {

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 )
 
-// These are what the generated types are made of where Go's own types would
-// lose something on the wire.
+// These types are used in the generated types if Go's own types would lose information on the wire.
 
-// List is a JSON array that has to be there: a nil List is [], where a nil slice
-// would be null. Any slice may be assigned to it.
+// List is a JSON array that is always present: a nil List is [], while a nil slice would be null. Any slice may be
+// assigned to it.
 type List[T any] []T
 
 // MarshalJSON writes the array.
@@ -29,8 +28,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-// Map is a JSON object that has to be there: a nil Map is {}, where a nil map
-// would be null. Any map of its kind may be assigned to it.
+// Map is a JSON object that is always present: a nil Map is {}, while a nil map would be null. Any map of its kind may
+// be assigned to it.
 type Map[T any] map[string]T
 
 // MarshalJSON writes the object.
@@ -41,13 +40,12 @@ func (m Map[T]) MarshalJSON() ([]byte, error) {
 	return marshal(map[string]T(m))
 }
 
-// Nullable is a member that may be absent, null or a value, where absent and
-// null mean different things: without timeoutMs the default holds, with null
-// there is no timeout. The zero Nullable is absent.
+// Nullable is a member that may be absent, null or a value, if absent and null mean different things: without timeoutMs
+// the default applies, with null there is no timeout. The zero Nullable is absent.
 type Nullable[T any] struct {
-	Set   bool // the member is there
+	Set   bool // the member is present
 	Null  bool // it is null
-	Value T    // its value, if it is there and not null
+	Value T    // its value, if it is present and not null
 }
 
 // ValueOf returns a member that has a value.
@@ -56,7 +54,7 @@ func ValueOf[T any](value T) Nullable[T] { return Nullable[T]{Set: true, Value: 
 // NullOf returns a member that is null.
 func NullOf[T any]() Nullable[T] { return Nullable[T]{Set: true, Null: true} }
 
-// IsZero reports whether the member is absent; encoding/json leaves it out then.
+// IsZero reports whether the member is absent; encoding/json then omits it.
 func (n Nullable[T]) IsZero() bool { return !n.Set }
 
 // MarshalJSON writes null or the value.

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestTypesRoundTrip holds that each generated type keeps every valid value of
-// its definition, the fullest and the barest: nothing is unknown to it, lost,
-// invented, or turned into null.
+// TestTypesRoundTrip checks that each generated type keeps every valid value of its definition, the fullest and the
+// barest: nothing is unknown to it, lost, invented, or turned into null.
 func TestTypesRoundTrip(t *testing.T) {
 	for definition, value := range generatedTypes {
 		typ := reflect.TypeOf(value)
@@ -68,8 +67,8 @@ func plainJSON(t *testing.T, data []byte) any {
 	return value
 }
 
-// TestTypesComplete holds that the table of types has the params and result of
-// every method, so that TestTypesRoundTrip has them too.
+// TestTypesComplete checks that the table of types has the params and result of every method, so that
+// TestTypesRoundTrip has them, too.
 func TestTypesComplete(t *testing.T) {
 	for _, m := range Methods() {
 		for _, name := range []string{"params", "result"} {
@@ -83,7 +82,7 @@ func TestTypesComplete(t *testing.T) {
 	}
 }
 
-// TestAbsentOrEmpty holds the differences on the wire that Go's own types lose.
+// TestAbsentOrEmpty checks the distinctions on the wire that Go's own types lose.
 func TestAbsentOrEmpty(t *testing.T) {
 	for _, test := range []struct {
 		value any

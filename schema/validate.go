@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// InvalidError says what is wrong in a value that does not fit its schema.
+// InvalidError is the error for a value that does not fit its schema.
 type InvalidError struct {
 	// Fields has at least one and at most maxFields elements, sorted by Pointer.
 	Fields []FieldError
@@ -29,21 +29,20 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-// FieldError is one thing that is wrong in a value. It is the wire's fieldError,
-// an element of errors in the data of invalidParams.
+// FieldError is one mistake in a value. It is the wire's fieldError, an element of errors in the data of invalidParams.
 type FieldError struct {
-	// Pointer is the JSON pointer (RFC 6901) to what is wrong; "" is the whole
-	// value. For a missing member it leads to the object that lacks it.
+	// Pointer is the JSON pointer (RFC 6901) to the mistake; "" is the whole value. For a missing member it leads to
+	// the object that lacks it.
 	Pointer string `json:"pointer"`
-	// Message says what is wrong in words.
+	// Message describes the mistake.
 	Message string `json:"message"`
-	// Expected says what belongs there, Got what was found; "" where Message says all.
+	// Expected is the expected value, Got the one that was found; "" if Message says everything.
 	Expected string `json:"expected,omitempty"`
 	Got      string `json:"got,omitempty"`
 	// DidYouMean is the nearest name or value that is allowed; "" if none is near.
 	DidYouMean string `json:"didYouMean,omitempty"`
-	// Allowed holds the names or values that are allowed: all if they are few,
-	// else the near ones; nil where that does not apply.
+	// Allowed holds the names or values that are allowed: all if they are few, otherwise the near ones; nil if that
+	// does not apply.
 	Allowed []string `json:"allowed,omitempty"`
 }
 
@@ -52,18 +51,17 @@ func invalid(pointer, message string) *InvalidError {
 	return &InvalidError{Fields: []FieldError{{Pointer: pointer, Message: message}}}
 }
 
-// ValidateParams checks the params of a method, request or notification, of
-// either side. Empty params, null and [] count as {}. What does not fit is an
-// *InvalidError; a method that there is no schema for is any other error.
+// ValidateParams checks the params of a method, request or notification, of either side. Empty params, null and []
+// count as {}. If the params do not fit, the error is an *InvalidError; if the method has no schema, it is another
+// error.
 func ValidateParams(method string, params []byte) error {
 	_, err := validParams(method, params)
 	return err
 }
 
-// DecodeParams checks the params of a method as ValidateParams does and then
-// stores them in the generated type that into points to. It takes integers
-// however they are spelled: 80.0 and 8e1 are 80, as JSON Schema has it, though
-// encoding/json on its own would refuse them.
+// DecodeParams checks the params of a method as ValidateParams does, and then stores them in the generated type to
+// which into points. It accepts all spellings of integers: 80.0 and 8e1 are 80, as in JSON Schema, although
+// encoding/json alone would refuse them.
 func DecodeParams(method string, params []byte, into any) error {
 	if p, ok := into.(*JobWriteParams); ok && method == "job/write" && plainWrite(params, p) {
 		return nil
@@ -71,9 +69,9 @@ func DecodeParams(method string, params []byte, into any) error {
 	return decodeLong(method, params, into)
 }
 
-// decodeLong stores what was checked, and not the params a second time: encoding/json
-// takes names in any case, and of two members of one name both, where the schemas saw
-// neither the one nor the other.
+// decodeLong decodes the checked value, not the params a second time: encoding/json also accepts names in another case,
+// and decodes both of two members with the same name, while the schemas have checked only exact names and the last of
+// two.
 func decodeLong(method string, params []byte, into any) error {
 	value, err := validParams(method, params)
 	if err != nil {
@@ -87,7 +85,7 @@ func decodeLong(method string, params []byte, into any) error {
 	return store(method, value, into)
 }
 
-// store has into hold a value that was checked and has no members that it does not know.
+// store stores a checked value, without unknown members, in into.
 func store(method string, value, into any) error {
 	if fields, ok := value.(map[string]any); ok && len(fields) == 0 {
 		return nil
@@ -122,8 +120,8 @@ func validParams(method string, params []byte) (value any, err error) {
 	return value, nil
 }
 
-// ValidateResult checks the result of a request. What does not fit is an
-// *InvalidError; a method that has no result is any other error.
+// ValidateResult checks the result of a request. If it does not fit, the error is an *InvalidError; if the method has
+// no result, it is another error.
 func ValidateResult(method string, result []byte) error {
 	m, known := methodNamed(method)
 	if !known || !m.HasResult {
@@ -132,13 +130,11 @@ func ValidateResult(method string, result []byte) error {
 	return validateJSON(fileName(method)+"#/$defs/result", result)
 }
 
-// ValidateStored checks what is stored of a job in info.json. What does not fit is an
-// *InvalidError.
+// ValidateStored checks the content of a stored info.json. If it does not fit, the error is an *InvalidError.
 func ValidateStored(info []byte) error { return validateJSON("info#/$defs/storedInfo", info) }
 
-// ValidateUnderstood checks a JobInfo as [ValidateStored] does, except that a word may be one that
-// this version does not know where the schema lists all: another version has stored it. What does
-// not fit otherwise is an *InvalidError.
+// ValidateUnderstood checks a JobInfo as [ValidateStored] does, but accepts unknown words in place of the ones that the
+// schema lists: another version has stored them. If it does not fit otherwise, the error is an *InvalidError.
 func ValidateUnderstood(info []byte) error {
 	const jobInfo = "common#/$defs/jobInfo"
 	value, err := decode(info)
@@ -152,7 +148,7 @@ func ValidateUnderstood(info []byte) error {
 	return explain(f, value)
 }
 
-// isOfWords says whether all that is wrong in a value is words, or names, that no list has.
+// isOfWords reports whether the only mistakes in a value are words, or names, that are not in the schema's list.
 func (f failure) isOfWords(value any) bool {
 	for _, cause := range f.causes {
 		if !cause.isOfWords(value) {
@@ -169,15 +165,14 @@ func (f failure) isOfWords(value any) bool {
 	switch v := lookUp(value, pointerTokens(f.instance)).(type) {
 	case string:
 		return v != ""
-	case map[string]any: // of which it is a name
+	case map[string]any: // the mistake is a name in this object
 		return true
 	}
 	return false
 }
 
-// ValidateErrorObject checks the error member of an answer: that its kind is
-// known, its code the kind's own, and its data as the kind has it. What does
-// not fit is an *InvalidError.
+// ValidateErrorObject checks the error member of an answer: its kind must be known, its code must be that of the kind,
+// and its data must fit the kind. If it does not fit, the error is an *InvalidError.
 func ValidateErrorObject(errorObject []byte) error {
 	value, err := decode(errorObject)
 	if err != nil {
@@ -186,8 +181,7 @@ func ValidateErrorObject(errorObject []byte) error {
 	if value, err = tame(value, ""); err != nil {
 		return err
 	}
-	// The schema's oneOf over all kinds says only that none fits, so the kind is
-	// looked at first.
+	// The schema's oneOf over all kinds says only that none fits, so the kind is checked first.
 	if object, ok := value.(map[string]any); ok {
 		if err := validateKind(object); err != nil {
 			return err
@@ -196,8 +190,8 @@ func ValidateErrorObject(errorObject []byte) error {
 	return validate("errors#/$defs/errorObject", value)
 }
 
-// validateKind checks an error's data by its kind, and that kind and code agree.
-// It leaves to the schema what it cannot read.
+// validateKind checks an error's data by its kind, and that kind and code agree. It leaves objects that it cannot read
+// to the schema.
 func validateKind(object map[string]any) error {
 	data, _ := object["data"].(map[string]any)
 	if data["kind"] == nil {
@@ -227,7 +221,7 @@ func validateKind(object map[string]any) error {
 	return &InvalidError{Fields: []FieldError{notOneOf("/data/kind", name, names)}}
 }
 
-// under puts a prefix before the pointers of an InvalidError.
+// under adds a prefix to the pointers of an InvalidError.
 func under(prefix string, err error) error {
 	var bad *InvalidError
 	if !errors.As(err, &bad) {

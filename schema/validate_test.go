@@ -59,7 +59,7 @@ var badParams = []struct {
 	{"job/start", `{"Command":"ls","workdir":"/"}`, []FieldError{
 		{Pointer: "/Command", Message: `unknown member "Command"; did you mean "command"?`, DidYouMean: "command", Allowed: []string{"command"}},
 		{Pointer: "/workdir", Message: `unknown member "workdir"; did you mean "cwd"?`, DidYouMean: "cwd", Allowed: []string{"cwd"}}}},
-	{"job/remove", `{"handle":1,"job":1}`, []FieldError{ // what is there already was not meant
+	{"job/remove", `{"handle":1,"job":1}`, []FieldError{ // an existing member was not meant
 		{Pointer: "/job", Message: `unknown member "job"`, Allowed: []string{"keepFiles"}}}},
 	{"job/write", `{"handle":1,"text":"x"}`, []FieldError{
 		{Pointer: "/text", Message: `unknown member "text"; did you mean "input"?`, DidYouMean: "input",
@@ -72,7 +72,7 @@ var badParams = []struct {
 		Expected: `"null", "open", {"text": …} or {"file": …}`, Got: `"opne"`, DidYouMean: "open", Allowed: []string{"null", "open"}}}},
 	{"job/run", `{"command":"x","timeout":5}`, []FieldError{
 		{Pointer: "/timeout", Message: `unknown member "timeout"; did you mean "timeoutMs"?`, DidYouMean: "timeoutMs", Allowed: []string{"timeoutMs", "onTimeout"}}}},
-	// A word that means another member goes before a name that is spelled alike.
+	// A word for another member takes precedence over a name that is spelled alike.
 	{"job/start", `{"cmd":"ls"}`, []FieldError{{Pointer: "/cmd", Message: `unknown member "cmd"; did you mean "command"?`, DidYouMean: "command", Allowed: []string{"command"}}}},
 	{"job/start", `{"command_line":"ls"}`, []FieldError{
 		{Pointer: "/command_line", Message: `unknown member "command_line"; did you mean "command"?`, DidYouMean: "command", Allowed: []string{"command"}}}},
@@ -122,7 +122,7 @@ var badParams = []struct {
 	{"job/start", `{"argv":["",""]}`, []FieldError{{Pointer: "/argv/0", Message: "expected at least 1 character, got 0 characters", Expected: "at least 1 character", Got: "0 characters"}}},
 	{"job/write", `{"handle":1,"keys":[""]}`, []FieldError{{Pointer: "/keys/0", Message: "expected at least 1 character, got 0 characters", Expected: "at least 1 character", Got: "0 characters"}}},
 
-	// members that go together, or not
+	// members that belong together, or exclude each other
 	{"job/get", `{}`, []FieldError{{Message: `member "handle" is missing`, Expected: "a job's handle (an integer from 1 up) or its name"}}},
 	{"job/wait", `{"handel":1}`, []FieldError{
 		{Message: `member "handle" is missing`, Expected: "a job's handle (an integer from 1 up) or its name"},
@@ -137,7 +137,7 @@ var badParams = []struct {
 	{"job/kill", `{"handle":1,"group":"g"}`, []FieldError{{Message: "needs exactly one of handle and group, has handle and group",
 		Expected: "exactly one of handle and group", Got: "handle and group", Allowed: []string{"handle", "group"}}}},
 
-	// what a shell runs
+	// commands of a shell
 	{"job/exec", `{"handle":1,"command":""}`, []FieldError{{Pointer: "/command", Message: "expected at least 1 character, got 0 characters", Expected: "at least 1 character", Got: "0 characters"}}},
 	{"job/exec", `{"handle":1,"command":"a\u0000b"}`, []FieldError{{Pointer: "/command", Message: `expected text without NUL characters, got "a\x00b"`,
 		Expected: "text without NUL characters", Got: `"a\x00b"`}}},
@@ -200,7 +200,7 @@ func TestNearest(t *testing.T) {
 	names := []string{"job/start", "job/started", "job/read", "shutdown", "timeoutMs", "onTimeout"}
 	for wrong, want := range map[string]string{
 		"job/strat": "job/start", // letters swapped
-		"job/rea":   "job/read",  // one left out
+		"job/rea":   "job/read",  // one omitted
 		"JOB/READ":  "job/read",  // in capitals
 		"timeout":   "timeoutMs", // not onTimeout, which is as near in letters
 		"shutdwon":  "shutdown",
@@ -214,8 +214,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestConditionKinds holds, for every set of a condition's members, that it is
-// taken if and only if it has one kind, with flags, on and stream for a pattern only.
+// TestConditionKinds checks, for every set of a condition's members, that it is accepted if and only if it has one
+// kind, with flags, on and stream only for a pattern.
 func TestConditionKinds(t *testing.T) {
 	members := []string{`"exit":true`, `"closed":true`, `"pattern":"x"`, `"input":true`, `"quietMs":1`, `"bytes":1`, `"port":1`, `"command":1`,
 		`"flags":"i"`, `"on":"raw"`, `"stream":"pty"`}
@@ -295,8 +295,8 @@ func TestDecodeParams(t *testing.T) {
 			t.Errorf("%q was decoded as %+v, error %v", empty, list, err)
 		}
 	}
-	// What is nearly the name of a member is none, and of two with one name the schema
-	// sees the last, so that is what counts, as a whole.
+	// A name that is nearly that of a member is not a member. If two members have one name, the schema checks the last,
+	// so only that counts, as a whole.
 	for _, params := range []string{
 		`{"protocolVersion":"1","options":{"limits":{"maxjobs":-3,"MAXJOBS":1},"Env":{},"persist":{"MODE":"memory"}},"OPTIONS":{"limits":{"maxJobs":-1}}}`,
 		`{"protocolVersion":"1","options":{"limits":{"maxJobs":-3},"limits":{}}}`,
@@ -324,7 +324,7 @@ func TestDecodeParams(t *testing.T) {
 	}
 }
 
-// TestHostileParams holds that params which are made to hurt cost an error.
+// TestHostileParams checks that malicious params cause an error.
 func TestHostileParams(t *testing.T) {
 	repeat := strings.Repeat
 	long := repeat("x", 1<<20)
@@ -372,8 +372,7 @@ func TestHostileParams(t *testing.T) {
 	}
 }
 
-// FuzzParams holds that no params break validation, and that what it says of
-// bad ones can be sent.
+// FuzzParams checks that no params break validation, and that its errors can be sent.
 func FuzzParams(f *testing.F) {
 	for _, test := range badParams {
 		f.Add(test.method, []byte(test.params))
@@ -405,8 +404,7 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// TestConcurrentUse has every method's schema compiled and used by many at once;
-// the race detector looks on.
+// TestConcurrentUse compiles and uses every method's schema in many goroutines at once, for the race detector.
 func TestConcurrentUse(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// expectedOf says in words what a schema takes.
+// expectedOf describes in words the values that a schema accepts.
 func expectedOf(node document) string {
 	node = resolve(node)
 	if words, ok := node["x-expected"].(string); ok {
@@ -34,7 +34,7 @@ func expectedOf(node document) string {
 	return joinList(kinds, "or")
 }
 
-// resolve follows $refs to the schema that they stand for.
+// resolve follows $refs to the schema for which they stand.
 func resolve(node document) document {
 	for {
 		ref, ok := node["$ref"].(string)
@@ -46,8 +46,7 @@ func resolve(node document) document {
 	}
 }
 
-// describe names a value by its type; numbers with a fraction, and booleans,
-// by what they are.
+// describe names a value by its type. Booleans, and numbers with a fraction, are named by their value.
 func describe(value any) string {
 	switch v := value.(type) {
 	case bool:
@@ -61,8 +60,7 @@ func describe(value any) string {
 	return typeOf(value)
 }
 
-// describeNumber spells a number that is out of range. Beyond 2^53 it is no
-// longer the one that was sent.
+// describeNumber spells a number that is out of range. Beyond 2^53 it is no longer the number that was sent.
 func describeNumber(value any) string {
 	n, _ := value.(json.Number)
 	switch n.String() {
@@ -83,8 +81,7 @@ func literal(value any) string {
 	return string(data)
 }
 
-// quoteShort quotes a string, cut to what a person wants to read of it; of
-// other values it tells the type.
+// quoteShort quotes a string, cut to a length that people can read. For other values it returns the type.
 func quoteShort(value any) string {
 	s, ok := value.(string)
 	if !ok {
@@ -96,7 +93,7 @@ func quoteShort(value any) string {
 	return strconv.Quote(s)
 }
 
-// typesOf says in words which JSON types a schema takes.
+// typesOf describes in words the JSON types that a schema accepts.
 func typesOf(node document) string {
 	switch t := node["type"].(type) {
 	case string:
@@ -104,15 +101,15 @@ func typesOf(node document) string {
 	case []any:
 		names := stringsOf(t)
 		if words, ok := node["x-expected"].(string); ok && !slices.Contains(names, "null") {
-			return words // of a value of several types, what each stands for says more
+			return words // the words for a value of several types say more than the types
 		}
 		return joinList(names, "or")
 	}
 	return ""
 }
 
-// rangeOf says which numbers a schema takes. Where it only keeps integers exact,
-// the bound that did not fail would say nothing.
+// rangeOf describes the numbers that a schema accepts. If a bound serves only to keep integers exact, it names only the
+// bound that failed.
 func rangeOf(node document, keyword string) string {
 	low, high := number(node["minimum"]), number(node["maximum"])
 	switch largest := strconv.Itoa(maxInteger); {
@@ -159,12 +156,11 @@ func quotedList(items []string, conjunction string) string {
 	return joinList(quoted, conjunction)
 }
 
-// fewNames is up to how many names are all listed to somebody who gave a wrong one.
+// fewNames is the maximum number of names of which all are listed in an error about a wrong one.
 const fewNames = 12
 
-// suggest finds what somebody may have meant who gave a wrong name: the nearest
-// name, "" if none is near, and the names to list: all if they are few or none
-// is near, else the near ones, the nearest first.
+// suggest returns the name that was probably meant by a wrong one: the nearest, "" if none is near. It also returns the
+// names to list: all if they are few or none is near, otherwise the near ones, the nearest first.
 func suggest(name string, allowed []string) (nearest string, list []string) {
 	type candidate struct {
 		name     string
@@ -192,7 +188,7 @@ func suggest(name string, allowed []string) (nearest string, list []string) {
 	return nearest, list
 }
 
-// synonyms are members by the names that they have elsewhere, in lower case and without _ and -.
+// synonyms maps the names of other APIs, in lower case and without _ and -, to members.
 var synonyms = map[string][]string{
 	"text": {"input"}, "data": {"input", "text", "base64"}, "stdin": {"input"}, "input": {"text"}, "string": {"text"},
 	"cmd": {"command"}, "commandline": {"command"}, "cmdline": {"command"}, "script": {"command"}, "line": {"command"},
@@ -205,8 +201,8 @@ var synonyms = map[string][]string{
 	"newline": {"appendNewline"}, "enter": {"appendNewline"}, "regex": {"pattern"}, "regexp": {"pattern"},
 }
 
-// suggestMember is suggest for a member's name, which may be another word for one: that goes before names that are
-// only spelled alike. meant says that it is such a word.
+// suggestMember is suggest for a member's name. The name may be another word for a member: that takes precedence over
+// names that are only spelled alike. meant reports whether it is such a word.
 func suggestMember(name string, allowed []string) (nearest string, list []string, meant bool) {
 	for _, s := range synonyms[strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))] {
 		if !slices.Contains(allowed, s) {
@@ -221,23 +217,21 @@ func suggestMember(name string, allowed []string) (nearest string, list []string
 	return nearest, list, false
 }
 
-// Nearest returns the name that somebody who gave a wrong one most likely meant, or
-// "" if none is near.
+// Nearest returns the name that was most likely meant by a wrong one, or "" if none is near.
 func Nearest(name string, allowed []string) string {
 	nearest, _ := suggest(name, allowed)
 	return nearest
 }
 
-// distance returns how far a wrong name is from an allowed one, in letters left
-// out, added, changed or swapped; letter case counts for nothing. ok is false if
-// they are too far apart for one to be meant by the other.
+// distance returns how far a wrong name is from an allowed one, in letters omitted, added, changed or swapped. Letter
+// case does not count. ok is false if they are too far apart for a suggestion.
 func distance(wrong, allowed string) (d int, ok bool) {
 	if len(wrong) > 2*len(allowed)+2 {
 		return 0, false
 	}
 	a, b := []rune(strings.ToLower(wrong)), []rune(strings.ToLower(allowed))
 	if len(a) >= 3 && (strings.HasPrefix(string(b), string(a)) || strings.HasPrefix(string(a), string(b))) {
-		return 1, true // One goes on where the other ends: timeout, timeoutMs.
+		return 1, true // One continues the other: timeout, timeoutMs.
 	}
 	limit := max(1, max(len(a), len(b))/3)
 	if d = editDistance(a, b); d > limit || d >= max(len(a), len(b)) {
@@ -246,8 +240,7 @@ func distance(wrong, allowed string) (d int, ok bool) {
 	return d, true
 }
 
-// editDistance is the optimal string alignment distance: Levenshtein's with
-// swaps of neighbours as one step.
+// editDistance returns the optimal string alignment distance: Levenshtein's, with swaps of neighbours as one step.
 func editDistance(a, b []rune) int {
 	var before, last []int
 	row := make([]int, len(b)+1)

@@ -9,8 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// TestGenerated fails when the generated files are not what the schema files
-// make of them.
+// TestGenerated fails if the generated files are not the ones that the schema files produce.
 func TestGenerated(t *testing.T) {
 	s, err := generate(os.DirFS("../json"))
 	if err != nil {
@@ -64,7 +63,7 @@ func TestGoName(t *testing.T) {
 	}
 }
 
-// TestFields holds the rules by which a property becomes a field.
+// TestFields checks the rules by which a property becomes a field.
 func TestFields(t *testing.T) {
 	source := generateOne(t, `{
 		"colour": {"description": "c.", "type": "string", "enum": ["red"]},
@@ -119,7 +118,7 @@ func generateOne(t *testing.T, defs string) string {
 	return string(s.types)
 }
 
-// TestRefusals holds what a schema file may not leave to the generator's fancy.
+// TestRefusals checks the schema files that the generator must refuse.
 func TestRefusals(t *testing.T) {
 	for name, test := range map[string]struct{ defs, want string }{
 		"no description":  {`{"a": {"type": "object", "properties": {"b": {"type": "string"}}}}`, "a: b: there is no description"},

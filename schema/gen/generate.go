@@ -12,15 +12,15 @@ import (
 
 const suffix = ".schema.json"
 
-// handwritten are the definitions whose Go types are written by hand, because
-// the package's own code makes and reads them.
+// handwritten lists the definitions whose Go types are written by hand, because the package's own code makes and reads
+// them.
 var handwritten = []string{"fieldError"}
 
-// sources are the files that are generated.
+// sources are the generated files.
 type sources struct {
 	types []byte // types_gen.go
-	rules []byte // rules_gen.go: what fits a definition, the methods, the kinds of error
-	table []byte // types_gen_test.go: which type is whose
+	rules []byte // rules_gen.go: the rules, the methods, the kinds of error
+	table []byte // types_gen_test.go: the type of each definition
 }
 
 // byName returns the sources by the names of their files.
@@ -33,8 +33,8 @@ type generator struct {
 	files map[string]*object // by name without the suffix
 	out   bytes.Buffer       // declarations
 	table bytes.Buffer       // entries of the table of types
-	names map[string]string  // Go name -> what has it, to refuse a second one
-	raw   bool               // whether json.RawMessage is used
+	names map[string]string  // Go name -> its owner, to refuse a duplicate
+	raw   bool               // json.RawMessage is used
 }
 
 // generate returns the sources for a folder of schema files.
@@ -109,8 +109,7 @@ func (g *generator) file(file string) error {
 	return nil
 }
 
-// definitionName is the Go name of a definition: that of params and result
-// begins with the method's.
+// definitionName returns the Go name of a definition: that of params and result begins with the method's.
 func definitionName(method, name string) string {
 	if name == "params" || name == "result" {
 		return goName(method) + goName(name)
@@ -118,8 +117,8 @@ func definitionName(method, name string) string {
 	return goName(name)
 }
 
-// definition declares the type of a definition. A definition that is a plain
-// string, number, list or union has none: it stands for Go's own type.
+// definition declares the type of a definition. A definition that is a plain string, number, list or union has no type
+// of its own: it stands for Go's type.
 func (g *generator) definition(file, name string, node *object) error {
 	switch {
 	case isStruct(node):
@@ -211,8 +210,8 @@ func (g *generator) comment(indent, text string) {
 // initialisms are the words that Go writes in capitals.
 var initialisms = map[string]string{"id": "ID", "pid": "PID", "os": "OS", "jsonrpc": "JSONRPC"}
 
-// goName makes an exported Go name of a name on the wire: "job/start" is
-// JobStart, "watchId" WatchID, "$/cancelRequest" CancelRequest, "_meta" Meta.
+// goName returns an exported Go name for a name on the wire: "job/start" is JobStart, "watchId" WatchID,
+// "$/cancelRequest" CancelRequest, "_meta" Meta.
 func goName(wire string) string {
 	var b strings.Builder
 	for _, word := range words(wire) {
@@ -225,7 +224,7 @@ func goName(wire string) string {
 	return b.String()
 }
 
-// words splits a name at whatever is no letter or digit, and before capitals.
+// words splits a name at characters that are not letters or digits, and before capitals.
 func words(wire string) []string {
 	var list []string
 	word := ""

@@ -1,6 +1,6 @@
-// Command gen writes the Go types of the protocol from the schema files, the rules by which
-// the server recognises what fits them, and for tests a table of definitions and their types. It is run by go generate in
-// the schema folder; its test fails when the files there are not what it would write.
+// Command gen writes the Go types of the protocol from the schema files, the rules by which the server recognises valid
+// values, and, for tests, a table of definitions and their types. It is run by go generate in the schema folder. Its
+// test fails if the files there are not the ones that it would write.
 package main
 
 import (

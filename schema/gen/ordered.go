@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// object is a JSON object that keeps the order of its members, since the Go
-// types shall have the order of the schema files, in which people wrote them.
+// object is a JSON object that keeps the order of its members, since the Go types should have the order of the schema
+// files, which was chosen for readers.
 type object struct {
 	names   []string
 	members map[string]any // object, []any, string, bool, json.Number or nil

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// annotations are the keywords that do not decide whether a value fits. A keyword that is neither here
-// nor in [ruleWriter.keyword] stops the generator: a rule that leaves one out would accept too much.
+// annotations are the keywords that do not affect whether a value fits. A keyword that is neither here nor in
+// [ruleWriter.keyword] stops the generator: a rule that omits one would accept too much.
 var annotations = []string{
 	"$comment", "contentEncoding", "default", "description", "examples", "format", "title",
 	"x-exactlyOne", "x-expected",
 }
 
-// rulesSource returns rules_gen.go: a rule for each definition, the methods and the kinds of error. They are
-// package variables that the linker lays out, so that a server that starts has nothing to parse or compile.
+// rulesSource returns rules_gen.go: a rule for each definition, the methods and the kinds of error. They are package
+// variables that the linker lays out, so that a server has nothing to parse or compile when it starts.
 func (g *generator) rulesSource() ([]byte, error) {
 	w := ruleWriter{g: g}
 	files := make([]string, 0, len(g.files))
@@ -62,7 +62,7 @@ type ruleWriter struct {
 	out bytes.Buffer
 }
 
-// ruleName is the variable that holds the rule of a definition.
+// ruleName returns the name of the variable that holds the rule of a definition.
 func ruleName(file, name string) string {
 	return "rule" + goName(file) + "Of" + goName(name)
 }
@@ -118,7 +118,7 @@ func (w *ruleWriter) keyword(file, keyword string, value any) (string, error) {
 	return w.applicator(file, keyword, value)
 }
 
-// applicator returns the field of a rule for a keyword whose value is made of other schemas.
+// applicator returns the field of a rule for a keyword whose value consists of other schemas.
 func (w *ruleWriter) applicator(file, keyword string, value any) (string, error) {
 	switch keyword {
 	case "properties", "dependentSchemas":
@@ -140,7 +140,7 @@ func (w *ruleWriter) applicator(file, keyword string, value any) (string, error)
 	return "", fmt.Errorf("the keyword %s is not known here; add it to the rules (gen/rules.go and fits.go), or to the annotations", keyword)
 }
 
-// subschema is rule for a place where a schema may also be true or false.
+// subschema is rule for a position in which a schema may also be true or false.
 func (w *ruleWriter) subschema(file string, value any) (string, error) {
 	switch v := value.(type) {
 	case bool:
@@ -219,7 +219,7 @@ func (w *ruleWriter) errorKinds() error {
 	return nil
 }
 
-// textsOf returns the strings in a JSON array; nil if it is none.
+// textsOf returns the strings in a JSON array; nil if value is not an array.
 func textsOf(value any) []string {
 	items, _ := value.([]any)
 	var list []string
@@ -243,7 +243,7 @@ func enumOf(values []any) (string, error) {
 	return "enum: []any{" + strings.Join(list, ", ") + "}", nil
 }
 
-// constantOf returns a value as decode returns it, in Go.
+// constantOf returns the Go expression of a value as decode returns it.
 func constantOf(value any) (string, error) {
 	switch v := value.(type) {
 	case string:

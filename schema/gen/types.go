@@ -12,10 +12,10 @@ import (
 type goType struct {
 	name     string
 	shape    shape
-	nullable bool // null is allowed besides
+	nullable bool // null is allowed as well
 }
 
-// shape says how a type shows that a member is absent, or null.
+// shape determines how a type represents an absent member, or null.
 type shape int
 
 const (
@@ -26,15 +26,15 @@ const (
 	raw                  // json.RawMessage: nil is absent
 )
 
-// field is a struct field but for its name.
+// field is a struct field without its name.
 type field struct {
 	typ         string
 	option      string // of the json tag
 	description string
 }
 
-// field returns the field of a property. Absent and null are told apart wherever
-// the schema does: see the rules here and types.go of the package.
+// field returns the field of a property. It distinguishes absent and null if the schema does: see the rules here and
+// types.go of the package.
 func (g *generator) field(file string, node *object, required bool) (field, error) {
 	t, err := g.typeOf(file, node)
 	if err != nil {
@@ -59,14 +59,13 @@ func (g *generator) field(file string, node *object, required bool) (field, erro
 	case t.shape == raw:
 		f.option = "omitempty"
 	default:
-		// omitzero, not omitempty: an empty list is not the same as none (events
-		// [] asks for no event at all).
+		// omitzero, not omitempty: an empty list differs from an absent one (events [] asks for no event at all).
 		f.option = "omitzero"
 	}
 	return f, nil
 }
 
-// describe returns a property's description: its own, or that of what it refers to.
+// describe returns a property's description: its own, or that of the definition to which it refers.
 func (g *generator) describe(file string, node *object) string {
 	if text := node.text("description"); text != "" || !node.has("$ref") {
 		return text
@@ -78,7 +77,7 @@ func (g *generator) describe(file string, node *object) string {
 	return target.text("description")
 }
 
-// follow finds what a $ref leads to, and the Go name of that definition.
+// follow returns the definition to which a $ref leads, and its Go name.
 func (g *generator) follow(file, ref string) (node *object, inFile, name string, err error) {
 	target, pointer, _ := strings.Cut(ref, "#/$defs/")
 	if target != "" {
@@ -140,7 +139,7 @@ func constType(value any) (goType, error) {
 	return goType{}, fmt.Errorf("there is no Go type for the constant %v", value)
 }
 
-// unionType is the type of a oneOf: something or null keeps its type.
+// unionType returns the type of a oneOf. A union of one type and null has that type.
 func (g *generator) unionType(file string, branches []any) (goType, error) {
 	isNull := func(branch any) bool { return branch.(*object).text("type") == "null" }
 	if len(branches) == 2 && isNull(branches[1]) {
@@ -151,7 +150,7 @@ func (g *generator) unionType(file string, branches []any) (goType, error) {
 	return g.rawType(), nil
 }
 
-// listedType is the type of several JSON types: one of them or null keeps it.
+// listedType returns the type for several JSON types. One type and null have that type.
 func (g *generator) listedType(file string, types []any, node *object) (goType, error) {
 	others := slices.DeleteFunc(slices.Clone(types), func(t any) bool { return t == "null" })
 	if len(others) != 1 {
@@ -162,7 +161,7 @@ func (g *generator) listedType(file string, types []any, node *object) (goType, 
 	return t, err
 }
 
-// plainType is the type of one JSON type.
+// plainType returns the type for one JSON type.
 func (g *generator) plainType(file, name string, node *object) (goType, error) {
 	switch name {
 	case "string":
@@ -189,7 +188,7 @@ func (g *generator) plainType(file, name string, node *object) (goType, error) {
 	return goType{}, fmt.Errorf("there is no Go type for %q", name)
 }
 
-// elementType is the type of an array's items or a map's values.
+// elementType returns the type of an array's items or a map's values.
 func (g *generator) elementType(file string, node *object) (string, error) {
 	if node == nil {
 		return g.rawType().name, nil
