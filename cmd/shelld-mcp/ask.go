@@ -43,7 +43,7 @@ func (f *front) answered(ctx context.Context, req *mcp.CallToolRequest, try func
 	return res
 }
 
-// notAsked returns the text for a model whose call was not allowed because the host failed to ask its person.
+// notAsked returns the text for a model if its call was not allowed because the host failed to ask its person.
 func notAsked(err error) string {
 	return "A person has to allow this, and the host has failed to ask one: " + base.Visible(clip(err.Error(), 300), "") + ". So it is not allowed, and nothing was done. " +
 		"See to the host, whose answer to a question (MCP calls it elicitation) has to have action and, with accept, decision; or start shelld-mcp with -confirm none where the host itself asks before each call."

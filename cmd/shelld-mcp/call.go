@@ -108,8 +108,8 @@ func (c *call) live(ctx context.Context) ([]schema.JobInfo, error) {
 	return r.Jobs, nil
 }
 
-// alive returns the live jobs of which a process is running: a job whose command has ended without leaving a process is
-// closed soon. If the command has ended, Background has the remaining processes.
+// alive returns the live jobs of which a process is running: a job that has left no process after the end of its
+// command is closed soon. If the command has ended, Background has the remaining processes.
 func (c *call) alive(ctx context.Context) ([]schema.JobInfo, error) {
 	live, err := c.live(ctx)
 	if err != nil {

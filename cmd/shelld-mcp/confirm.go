@@ -57,8 +57,8 @@ func decisionOf(answer *mcp.ElicitResult, digest string) *decision {
 	return d
 }
 
-// confirm answers a question about a call. A person is asked only once about a call: everything that the call does
-// after that belongs to what was allowed.
+// confirm answers a question about a call. A person is asked only once about a call: the answer covers everything that
+// the call does after that.
 func (c *call) confirm(ctx context.Context, q *question) schema.ConfirmOutcome {
 	if outcome, known := c.verdict(q); known {
 		return outcome

@@ -16,8 +16,8 @@ import (
 
 // find finds a job by its handle, by its PID, or by the PID of a process that it has started: the host may have kept
 // any of them. If several jobs match, the kind of number that the parameter is named after comes first, and among PIDs
-// a living process: on systems with small PIDs, such as containers, a process may well have the number of a job. The
-// PID of an ended process may have been reused. If there is no such job, find returns nil.
+// a living process: on systems with small PIDs, such as containers, a process may well have the number of a job. A PID
+// of an ended process comes last, because it may have been reused. If there is no such job, find returns nil.
 func (c *call) find(ctx context.Context, n int64, pidFirst bool) (*job, error) {
 	byHandle, byPID, alive := c.front.jobs.byNumber(n)
 	switch {

@@ -61,7 +61,7 @@ func (c *conn) release() jsonrpc.Message {
 	return f.req
 }
 
-// unload releases the weight of a request whose answer has been sent or dropped; nil: the request was not in flight.
+// unload releases the weight of a request after its answer was sent or dropped; nil: the request was not in flight.
 func (c *conn) unload(f *flight) {
 	if f != nil {
 		c.mu.Lock()

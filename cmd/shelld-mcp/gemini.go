@@ -290,7 +290,7 @@ func (c *call) jobs(ctx context.Context) (jobsResult, error) {
 	return r, nil
 }
 
-// secondsSince returns the seconds since the start of a job whose command has ended but which has left processes: the
+// secondsSince returns the seconds since the start of a job that has left processes after the end of its command: the
 // server counts only to the end of the command. ended is that count, returned if startedAt cannot be parsed.
 func secondsSince(startedAt string, ended int64) int64 {
 	started, err := time.Parse(time.RFC3339Nano, startedAt)

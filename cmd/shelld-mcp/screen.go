@@ -130,7 +130,7 @@ const (
 	// reactionQuiet is the time that the seed gives a process to react. It is counted from the last output, so that a
 	// screen is not read while it is being drawn.
 	reactionQuiet = 150 * time.Millisecond
-	// reactionTime limits the wait for programs whose output never pauses.
+	// reactionTime limits the wait for programs with output that never pauses.
 	reactionTime = 2 * time.Second
 )
 

@@ -10,8 +10,7 @@ import (
 )
 
 // Each job has one cursor for the unread output, shared by all tools. So no output is returned twice, whichever tools
-// are called, and none is lost: if output does not fit into an answer, the answer contains its size and the place where
-// it is kept.
+// are called, and none is lost: if output does not fit into an answer, the answer contains its size and its place.
 
 // A telling has the options for the unread output in an answer.
 type telling struct {
