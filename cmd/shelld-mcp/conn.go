@@ -55,7 +55,7 @@ type conn struct {
 	room   chan struct{} // to Read, with room for one: a held request may fit now
 	// to Read, with room for one: the SDK has sent the host a request that it can no longer answer
 	orphaned chan struct{}
-	// settle is called before the answer to a request is sent or dropped; nil: not called
+	// settle reports an answer to a request before it is sent or, with dropped set, not sent; nil: no reports
 	settle func(request *mcp.RequestExtra, dropped bool)
 	stops  sync.Once
 	closes sync.Once

@@ -63,7 +63,7 @@ func limit(resource int, value string) error {
 // refuseTerminals makes the kernel return ENOSPC for every terminal that is unlocked for use, as it does for one too
 // many. The real limit is not changed, because it affects the whole machine.
 func refuseTerminals() error {
-	const number, request = 0, 24 // Offsets in struct seccomp_data, for request that of the low half.
+	const number, request = 0, 24 // Offsets in struct seccomp_data: of the number, and of the low half of the second argument.
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: number},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_IOCTL, Jf: 3},

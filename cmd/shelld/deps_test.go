@@ -22,7 +22,7 @@ type rule struct {
 	ours   []string          // our packages, as patterns
 	theirs []string          // modules, or packages with all below them
 	not    map[string]string // of the standard library -> why not
-	why    string            // what an import that breaks the rule would break
+	why    string            // the damage done by an import that breaks the rule
 }
 
 // rules lists the allowed imports of each package. The first row that matches a package counts. Tests are exempt: they

@@ -23,8 +23,8 @@ import (
 // bash and zsh read their lines without a line editor, from a terminal that does not echo, so that the stream contains
 // only prompts and output. The text around the output is known from the line that asks for the status: it is typed
 // until two consecutive answers have the same text before them, which is the prompt, with all that hooks and options
-// print around it. So commands may change prompts and hooks at will. fish has no such mode; its events mark the begin
-// and the end of a command.
+// print around it. So commands may change prompts and hooks at will. fish has no such mode; its events mark the
+// beginning and the end of a command.
 type plainShell struct {
 	t      *testing.T
 	name   string

@@ -122,7 +122,8 @@ func inOrder(all []storedJob) {
 	})
 }
 
-// shortNames maps session names to a prefix of their random part, just long enough to be unique.
+// shortNames maps session names to a prefix of their random part, of at least 4 characters and as long as needed to be
+// unique.
 func shortNames(sessions []string) map[string]string {
 	short := map[string]string{}
 	for n := 4; ; n++ {

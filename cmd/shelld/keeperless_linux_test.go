@@ -25,9 +25,9 @@ func init() {
 var ofJobs = regexp.MustCompile(`^core/(cancel|end-of-stdin|exit|job-exited|kill|limit-unsupported|resize|run|shutdown|sig|start|stdin|stdout|write-interrupt|write-overtakes)|^trees/|^terminal/state-foreground`)
 
 // otherwise matches sessions that fail without keepers, because a command then leads its terminal's session
-// (docs/platforms.md): at its end the kernel hangs up the terminal, and the terminal's stop signals do not stop a group
-// without a parent in another group of the session. A daemon that has left its session before it is first seen cannot
-// be attributed to a job. And a process that is being forked while TERM is sent gets it once.
+// (docs/platforms.md): at its end the kernel hangs up the terminal, and the terminal does not stop an orphaned process
+// group. A daemon that has left its session before it is first seen cannot be attributed to a job. And a process that
+// is being forked while TERM is sent gets it once.
 var otherwise = regexp.MustCompile(`^trees/(exit-holds-terminal|kill-starting|stop-key|stop-terminal-read|stop-terminal-write|wait-port-daemon)$`)
 
 // TestKeeperless runs the suite against the implementation for macOS, as far as Linux can run it. It uses one framing,

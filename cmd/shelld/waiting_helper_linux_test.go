@@ -250,7 +250,7 @@ var waitsBusy = map[string]func(){
 			_, _ = unix.Read(fds[0], make([]byte, 1))
 		}
 	},
-	"input unread": func() { // Typed input would make the polled descriptor ready at once.
+	"input unread": func() { // It neither polls nor reads: typed input would stay unread.
 		say("> ")
 		for {
 			nap(3600)

@@ -283,7 +283,7 @@ func (p program) missing(uid uint32) string {
 	return ""
 }
 
-// skip skips the program. In CI, where all programs of the short form are installed, it fails instead.
+// skip skips the program. In CI, which has all programs of the short form, it fails instead.
 func (p program) skip(t *testing.T, why string) {
 	t.Helper()
 	if p.short && p.as == "" && os.Getenv("SHELLD_CI") != "" {

@@ -58,7 +58,7 @@ func NeedJobs(t testing.TB) {
 	}
 }
 
-// NeedProgram skips the test if the program is missing. In CI, where all programs must be present, it fails it.
+// NeedProgram skips the test if the program is missing. In CI, which must have all programs, it fails the test.
 func NeedProgram(t testing.TB, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
