@@ -6,27 +6,26 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// answers knows the calls whose answers are not on their way to the host yet. One that was
-// cancelled is not answered, however far it has come: what it has done for its answer's sake
-// is then taken back.
+// answers keeps the calls whose answers have not been sent to the host yet. A cancelled call gets no answer, however
+// far it has come: the effects that it had only for its answer are then undone.
 type answers struct {
 	mu    sync.Mutex
-	calls map[*mcp.RequestExtra][]*call // by what conn has put on the request; several where a person was asked
+	calls map[*mcp.RequestExtra][]*call // by the tag that conn puts on the request; several calls if a person was asked
 }
 
 func newAnswers() *answers { return &answers{calls: map[*mcp.RequestExtra][]*call{}} }
 
-// await notes a call that is begun.
+// await adds a call that begins.
 func (a *answers) await(c *call) {
 	if c.req.Extra == nil {
-		return // It did not come by a conn.
+		return // The request did not come through a conn.
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls[c.req.Extra] = append(a.calls[c.req.Extra], c)
 }
 
-// settled is told what became of the answer to a request.
+// settled removes the calls of a request. If its answer was dropped, it undoes their effects.
 func (a *answers) settled(request *mcp.RequestExtra, dropped bool) {
 	a.mu.Lock()
 	calls := a.calls[request]
@@ -40,8 +39,8 @@ func (a *answers) settled(request *mcp.RequestExtra, dropped bool) {
 	}
 }
 
-// takeBackAll undoes what nobody was told of, and has what was told be told again. What was
-// typed stays typed.
+// takeBackAll undoes the effects that the host never learned of: the output in the lost answer counts as unread again,
+// and a started job is ended. Typed input is not undone.
 func (c *call) takeBackAll() {
 	c.untell()
 	c.mu.Lock()

@@ -8,18 +8,16 @@ import (
 	"shelld/cmd/internal/base"
 )
 
-// How a question gets to the person of a host that does not call again by itself. The SDK would
-// do it too, but answers with an error of the protocol's where the host fails to ask, which no
-// model sees, and with an empty success where what a person has allowed is not what the second
-// try would do.
+// This file asks the person at a host whose protocol version has no second try of a call. The SDK could do it too, but
+// if the host fails to ask, the SDK answers with a protocol error, which no model sees; and if the second try would do
+// something other than the person has allowed, it answers with an empty success.
 
-// asksItself is the first version of MCP in which the host puts the questions of an answer to
-// its person, and calls again.
+// asksItself is the first version of MCP in which the host itself asks its person the questions in an answer, and then
+// calls again.
 const asksItself = "2026-07-28"
 
-// answered is the answer to a call: that of its first try, or, where a person has to be asked
-// first, that of another one which knows what he has said. try makes one, with what was said;
-// nil: what the request brings.
+// answered returns the answer to a call: that of its first try or, if a person must be asked first, that of a second
+// try with the person's decision. try makes one try; with a nil decision it uses the decision in the request, if any.
 func (f *front) answered(ctx context.Context, req *mcp.CallToolRequest, try func(*decision) *mcp.CallToolResult) *mcp.CallToolResult {
 	res := try(nil)
 	p := req.Session.InitializeParams()
@@ -28,12 +26,12 @@ func (f *front) answered(ctx context.Context, req *mcp.CallToolRequest, try func
 	}
 	question, _ := res.InputRequests[confirmID].(*mcp.ElicitParams)
 	if question == nil {
-		panic("a question of another kind") // A fault of the source; add answers it.
+		panic("a question of another kind") // This is a bug in the source; add reports it.
 	}
 	answer, err := req.Session.Elicit(ctx, question)
 	switch {
 	case ctx.Err() != nil:
-		return failure(ctx.Err().Error()) // Nobody gets it: the call was cancelled.
+		return failure(ctx.Err().Error()) // The call was cancelled, so this answer is dropped.
 	case err != nil:
 		f.log.Info("the host has failed to ask its person", "tool", req.Params.Name, "error", err)
 		return failure(notAsked(err))
@@ -45,7 +43,7 @@ func (f *front) answered(ctx context.Context, req *mcp.CallToolRequest, try func
 	return res
 }
 
-// notAsked tells a model that nobody has allowed what it wants, since the host could not ask.
+// notAsked returns the text for a model if its call was not allowed because the host failed to ask its person.
 func notAsked(err error) string {
 	return "A person has to allow this, and the host has failed to ask one: " + base.Visible(clip(err.Error(), 300), "") + ". So it is not allowed, and nothing was done. " +
 		"See to the host, whose answer to a question (MCP calls it elicitation) has to have action and, with accept, decision; or start shelld-mcp with -confirm none where the host itself asks before each call."

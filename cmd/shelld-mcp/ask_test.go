@@ -14,11 +14,11 @@ import (
 	"shelld/schema"
 )
 
-// beforeCallingAgain is the last version of MCP whose hosts are sent questions while a call waits.
+// beforeCallingAgain is the last version of MCP whose hosts get questions while a call waits.
 const beforeCallingAgain = "2025-11-25"
 
-// onceAfter is a host whose person says yes, after something else has happened; asked has how
-// often.
+// onceAfter returns the options of a host whose person allows the action once, after happens was called. It counts the
+// questions in asked.
 func onceAfter(asked *int, happens func()) *mcp.ClientOptions {
 	return &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		*asked++
@@ -27,8 +27,8 @@ func onceAfter(asked *int, happens func()) *mcp.ClientOptions {
 	}}
 }
 
-// TestShownOtherwise has a program turn its echo off while a person thinks: what is typed is
-// shown otherwise then, and is the same.
+// TestShownOtherwise has a program turn its echo off while a person decides: the input is then shown differently, but
+// it is the same question.
 func TestShownOtherwise(t *testing.T) {
 	for _, version := range []string{beforeCallingAgain, asksItself} {
 		t.Run(version, func(t *testing.T) {
@@ -51,8 +51,8 @@ func TestShownOtherwise(t *testing.T) {
 	}
 }
 
-// TestChangedMeanwhile has a directory be another when its person has said yes: that is an
-// error, for a host that is not asked again, and nothing is done in either.
+// TestChangedMeanwhile replaces a directory while its person decides: for a host that is not asked again this is an
+// error, and nothing is run in either directory.
 func TestChangedMeanwhile(t *testing.T) {
 	asked := 0
 	var h *host
@@ -77,8 +77,8 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestHostFailsToAsk has a host that cannot ask, though it says so, and one whose answer is none:
-// the model hears of it, and nothing is done.
+// TestHostFailsToAsk has a host that claims to ask but cannot, and hosts with invalid answers: the model gets an error,
+// and nothing is run.
 func TestHostFailsToAsk(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer *mcp.ElicitResult
@@ -106,7 +106,7 @@ func TestHostFailsToAsk(t *testing.T) {
 	}
 }
 
-// TestAlwaysAllows looks at what a person is told that always allows.
+// TestAlwaysAllows checks the text that describes what an answer of always allows.
 func TestAlwaysAllows(t *testing.T) {
 	many := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}
 	const after = ", whatever the arguments, from now on: nobody is asked about that as long as this server lives."
@@ -138,7 +138,7 @@ func TestAlwaysAllows(t *testing.T) {
 	}
 }
 
-// TestAnswersOffered looks at what a person can say: always is offered where it is kept.
+// TestAnswersOffered checks the answers that a person can choose from: always is offered only if it is kept.
 func TestAnswersOffered(t *testing.T) {
 	var offered, asked string
 	h := startHost(t, &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

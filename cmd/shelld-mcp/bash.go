@@ -11,7 +11,7 @@ import (
 	"shelld/schema"
 )
 
-// The tool of Gemini CLI's first shell: execute_bash_command.
+// This file has the tool of Gemini CLI's first shell: execute_bash_command.
 
 func (f *front) addBash() {
 	add[bashParams, bashResult](f, tool[bashParams]{
@@ -27,7 +27,7 @@ func (f *front) addBash() {
 			var p struct {
 				Command json.RawMessage `json:"command"`
 			}
-			_ = json.Unmarshal(args, &p) // What is no object has no command.
+			_ = json.Unmarshal(args, &p) // Arguments that are not an object have no command.
 			var command string
 			if json.Unmarshal(p.Command, &command) != nil {
 				command = string(p.Command)
@@ -56,10 +56,10 @@ type bashResult struct {
 	Handle         int64   `json:"handle" jsonschema:"For kill, where it has left processes running."`
 }
 
-// otherSpace is white space that the seed does not take in a command.
+// otherSpace matches the white space that the seed rejects in a command.
 var otherSpace = regexp.MustCompile(`[\t\n\v\f\r\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]`)
 
-// checkBash is the seed's validateToolParams, in its order and words.
+// checkBash validates parameters as the seed's validateToolParams does: in its order, with its messages.
 func (f *front) checkBash(p *bashParams) string {
 	switch {
 	case strings.TrimSpace(p.Command) == "":
@@ -79,7 +79,7 @@ func (f *front) checkBash(p *bashParams) string {
 	return ""
 }
 
-// root is the directory in which commands start.
+// root returns the directory in which commands start.
 func (f *front) root() string {
 	if p := f.engine.info.Policy; p != nil && p.RootDirectory != nil {
 		return *p.RootDirectory
@@ -87,9 +87,8 @@ func (f *front) root() string {
 	return f.cfg.root
 }
 
-// commandRoot is the seed's: the last part of the first word's path. It only says whether
-// there is one; what is asked about and what is allowed goes by the server's roots, which are
-// all commands of the line.
+// commandRoot is the seed's function: it returns the last path element of the first word. It is used only to check that
+// there is one; questions and permissions use the server's roots, which are all commands of the line.
 func commandRoot(command string) string {
 	command = strings.NewReplacer("{", "", "}", "", "(", "", ")", "").Replace(strings.TrimSpace(command))
 	first, _, _ := cutAny(command, " ;&|")
@@ -109,7 +108,7 @@ func cutAny(s, chars string) (before, after string, found bool) {
 func executeBashCommand(ctx context.Context, c *call, p bashParams) (reply, error) {
 	run := schema.JobRunParams{
 		Command: new(strings.TrimSpace(p.Command)), Shell: new("bash"), Profile: new(c.front.cfg.profile),
-		TimeoutMs: schema.NullOf[int64](), // The seed waits for the end, however long that takes.
+		TimeoutMs: schema.NullOf[int64](), // The seed waits for the end without a limit.
 		Format:    new(schema.RunFormatPlain), Events: runEvents,
 	}
 	if p.Directory != "" {
@@ -137,11 +136,11 @@ func executeBashCommand(ctx context.Context, c *call, p bashParams) (reply, erro
 	return reply{text: r.text(), value: r}, nil
 }
 
-// runEvents are those that the ledger needs: by default a job/run has none while it is waited
-// for, and others may want to end its job meanwhile.
+// runEvents are the events that the ledger needs: by default a job/run that is waited for sends none, and another call
+// may want to end its job meanwhile.
 var runEvents = []schema.EventName{schema.EventNameStarted, schema.EventNameExited, schema.EventNameClosed}
 
-// runStreams is what a command wrote, with a mark where something is left out.
+// runStreams returns the output of a command, with a mark in place of omitted output.
 func (c *call) runStreams(ctx context.Context, o *schema.JobRunResult) (stdout, stderr string) {
 	one := func(text *string, stream schema.Stream) string {
 		if text == nil {
@@ -155,19 +154,19 @@ func (c *call) runStreams(ctx context.Context, o *schema.JobRunResult) (stdout, 
 	return one(o.Stdout, schema.StreamStdout), one(o.Stderr, schema.StreamStderr)
 }
 
-// leftBehind is what a command that has ended has left running.
+// leftBehind returns the processes that an ended command has left running.
 func (c *call) leftBehind(ctx context.Context, s *schema.JobState) []int64 {
 	if s.Status == schema.StatusClosed {
 		return []int64{}
 	}
 	info, err := c.get(ctx, s.Handle)
 	if err != nil {
-		return []int64{} // It has been closed and forgotten meanwhile.
+		return []int64{} // The job was closed and forgotten meanwhile.
 	}
 	return pids(info.Background)
 }
 
-// text is the answer for models, in the seed's words.
+// text returns the answer for models, in the seed's words.
 func (r *bashResult) text() string {
 	return strings.Join([]string{
 		"Command: " + r.Command,

@@ -12,24 +12,24 @@ import (
 	"shelld/schema"
 )
 
-// A call is one call of a tool, on its way through the protocol.
+// A call is one call of a tool. It makes the tool's requests to the server.
 type call struct {
 	// Immutable:
 	front *front
 	req   *mcp.CallToolRequest
 	tool  string
-	said  *decision // what the person has said of it already; nil = nothing
+	said  *decision // the person's decision so far; nil: none
 
-	asks    bool   // a person is asked about it; set before its first request
-	session string // the sessionId of what it starts, set before that; "" = none
+	asks    bool   // a person must be asked about it; set before its first request
+	session string // the sessionId of the job that it starts; set before the start; "": none
 
 	mu      sync.Mutex
-	started int64     // the job that it has started; 0 = none
-	left    bool      // that was abandoned
-	allowed bool      // nobody has to be asked any more
-	asked   *question // what nobody has answered yet
-	told    []span    // what of jobs' output is in its answer
-	barred  bool      // it was refused since nobody can be asked
+	started int64     // the job that it has started; 0: none
+	left    bool      // the started job was abandoned
+	allowed bool      // no question is needed any more
+	asked   *question // the pending question
+	told    []span    // the output that is in its answer
+	barred  bool      // denied because the host cannot ask a person
 
 	progress progress
 }
@@ -44,8 +44,7 @@ func (f *front) newCall(req *mcp.CallToolRequest, tool string, asks bool) *call 
 	return &call{front: f, req: req, tool: tool, asks: asks, said: decisionIn(req.Params)}
 }
 
-// do makes a request of the protocol, and awaits its answer. When ctx is done the request is
-// cancelled.
+// do sends a request to the server and waits for its answer. If ctx is done, it cancels the request.
 func (c *call) do(ctx context.Context, method string, params, result any) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -53,7 +52,7 @@ func (c *call) do(ctx context.Context, method string, params, result any) error 
 	return c.front.engine.ask(ctx, c, method, params, result)
 }
 
-// wait waits for a job. Where ctx is done first the error is that.
+// wait waits for a job. If ctx is done first, the error is that of ctx.
 func (c *call) wait(ctx context.Context, p schema.JobWaitParams) (*schema.Outcome, error) {
 	c.progress.watch(p.Handle, p.TimeoutMs)
 	var r schema.JobWaitResult
@@ -63,7 +62,7 @@ func (c *call) wait(ctx context.Context, p schema.JobWaitParams) (*schema.Outcom
 	return &r.Outcome, nil
 }
 
-// write types into a job, and waits where p says so.
+// write types into a job, and waits if p has a wait.
 func (c *call) write(ctx context.Context, p schema.JobWriteParams) (*schema.Outcome, error) {
 	if err := c.confirmKeys(ctx, &p); err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func (c *call) write(ctx context.Context, p schema.JobWriteParams) (*schema.Outc
 	return r.Outcome, nil
 }
 
-// get is all that is known of a job, as of now.
+// get returns the present information about a job.
 func (c *call) get(ctx context.Context, handle int64) (*schema.JobInfo, error) {
 	var r schema.JobGetResult
 	if err := c.do(ctx, "job/get", schema.JobGetParams{Handle: handleID(handle)}, &r); err != nil {
@@ -88,19 +87,19 @@ func (c *call) get(ctx context.Context, handle int64) (*schema.JobInfo, error) {
 	return &r.Job, nil
 }
 
-// background is what a job whose command has ended has started, and is alive.
+// background returns the living processes that a job has left running after the end of its command.
 func (c *call) background(ctx context.Context, handle int64, status schema.Status) []int64 {
 	if status == schema.StatusClosed {
 		return []int64{}
 	}
 	info, err := c.get(ctx, handle)
 	if err != nil {
-		return []int64{} // It was forgotten meanwhile.
+		return []int64{} // The job was forgotten meanwhile.
 	}
 	return pids(info.Background)
 }
 
-// live are the jobs that are not closed.
+// live returns the jobs that are not closed.
 func (c *call) live(ctx context.Context) ([]schema.JobInfo, error) {
 	var r schema.JobListResult
 	if err := c.do(ctx, "job/list", schema.JobListParams{Live: new(true)}, &r); err != nil {
@@ -109,8 +108,8 @@ func (c *call) live(ctx context.Context) ([]schema.JobInfo, error) {
 	return r.Jobs, nil
 }
 
-// alive are those of them of which anything runs: one whose command has ended, and which has left
-// nothing, is closed in a moment. Of the others of these, Background has what runs on.
+// alive returns the live jobs of which a process is running: a job that has left no process after the end of its
+// command is closed soon. If the command has ended, Background has the remaining processes.
 func (c *call) alive(ctx context.Context) ([]schema.JobInfo, error) {
 	live, err := c.live(ctx)
 	if err != nil {
@@ -127,15 +126,15 @@ func (c *call) alive(ctx context.Context) ([]schema.JobInfo, error) {
 	return alive, nil
 }
 
-// runs says whether anything of a job does: its command, or what that has left.
+// runs reports whether the command of a job, or a process that it has left, is running.
 func runs(info *schema.JobInfo) bool { return running(info.Status) || len(info.Background) > 0 }
 
-// runsStill is the same of one whose state is known alone.
+// runsStill does the same if only the state of the job is known.
 func (c *call) runsStill(ctx context.Context, s *schema.JobState) bool {
 	return running(s.Status) || len(c.background(ctx, s.Handle, s.Status)) > 0
 }
 
-// screen is what a job's terminal shows.
+// screen returns the screen of a job's terminal.
 func (c *call) screen(ctx context.Context, handle int64, format schema.ScreenFormat) (*schema.JobScreenResult, error) {
 	var r schema.JobScreenResult
 	if err := c.do(ctx, "job/screen", schema.JobScreenParams{Handle: handleID(handle), Format: new(format)}, &r); err != nil {
@@ -144,7 +143,7 @@ func (c *call) screen(ctx context.Context, handle int64, format schema.ScreenFor
 	return &r, nil
 }
 
-// explain is an error in words for models. The kind is for programs, and left out.
+// explain returns the text of an error for models. It leaves out the kind, which is for programs.
 func (c *call) explain(err error) string {
 	c.mu.Lock()
 	barred := c.barred
@@ -161,7 +160,7 @@ func (c *call) explain(err error) string {
 	return explained(c.tool, err).Error()
 }
 
-// kindOf is the kind of an error of the server's, or "".
+// kindOf returns the kind of an error from the server, or "".
 func kindOf(err error) schema.Kind {
 	if refusal, ok := errors.AsType[*rpc.CallError](err); ok {
 		return refusal.Kind
@@ -169,9 +168,9 @@ func kindOf(err error) schema.Kind {
 	return ""
 }
 
-// seconds is a time that a model has given.
+// seconds converts a time given by a model.
 func seconds(s float64) time.Duration {
-	const most = 30 * 24 * time.Hour // Beyond that it is as good as never, and a Duration would overflow.
+	const most = 30 * 24 * time.Hour // A longer time is as good as no limit, and would overflow a Duration.
 	if s >= most.Seconds() {
 		return most
 	}

@@ -15,7 +15,7 @@ import (
 	"shelld/schema"
 )
 
-// closes waits for the end of a job.
+// closes waits until a job is closed.
 func closes(t *testing.T, f *front, handle int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
@@ -27,8 +27,7 @@ func closes(t *testing.T, f *front, handle int64) {
 	}
 }
 
-// A lateContext is done as soon as it was asked once: the request was sent, and its answer
-// comes.
+// A lateContext is done after it was asked once: the request is sent, and its answer arrives.
 type lateContext struct {
 	context.Context
 	asked bool
@@ -42,8 +41,7 @@ func (c *lateContext) Err() error {
 	return nil
 }
 
-// TestCancelledByTheAnswer cancels a call that starts something when the server has answered
-// that already.
+// TestCancelledByTheAnswer cancels a call that starts a job after the server has answered the start.
 func TestCancelledByTheAnswer(t *testing.T) {
 	h := startHost(t, nil)
 	c := h.front.newCall(&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}, Session: h.front.session.Load()}, "run_shell_command", false)
@@ -54,8 +52,7 @@ func TestCancelledByTheAnswer(t *testing.T) {
 	closes(t, h.front, 1)
 }
 
-// TestDroppedAnswer has the answer to a call dropped that has started something, since the
-// call was cancelled meanwhile.
+// TestDroppedAnswer drops the answer to a call that has started a job, because the call was cancelled meanwhile.
 func TestDroppedAnswer(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, "-tools", "all")
@@ -87,7 +84,7 @@ func TestDroppedAnswer(t *testing.T) {
 		h.front.owed.settled(tag, true)
 		closes(t, h.front, int64(i+1))
 	}
-	// What was told is there to stay.
+	// The effects of an answer that was sent stay.
 	var r runShellResult
 	h.call("run_shell_command", args{"command": "exec sleep 1000", "is_background": true}, &r)
 	contains(t, h.call("jobs", nil, nil), fmt.Sprintf("Handle: %d\n", r.Handle))
@@ -96,7 +93,7 @@ func TestDroppedAnswer(t *testing.T) {
 	}
 }
 
-// TestSettle cancels one request of two: whoever made its answer is told that it is dropped.
+// TestSettle cancels one of two requests: settle reports that its answer was dropped.
 func TestSettle(t *testing.T) {
 	theirIn, in := io.Pipe()
 	out, theirOut := io.Pipe()
@@ -146,8 +143,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestCancelledAtAnyMoment cancels calls that start something after ever more of other
-// messages. What was answered before is ended by hand; the rest has to end by itself.
+// TestCancelledAtAnyMoment cancels calls that start a job after more and more other messages. The test ends the jobs of
+// calls that were answered before; the others must end by themselves.
 func TestCancelledAtAnyMoment(t *testing.T) {
 	for name, line := range map[string]func(int) string{
 		"run_shell_command": func(id int) string {

@@ -8,8 +8,7 @@ import (
 	"shelld/schema"
 )
 
-// The tools of the CLI Tools Specification: CliGetPlatform and CliRun here, each of the others
-// in a file of its own.
+// This file has CliGetPlatform and CliRun, of the CLI Tools Specification. Its other tools have a file each.
 
 func (f *front) addCli() {
 	add[struct{}, cliPlatform](f, tool[struct{}]{
@@ -110,7 +109,7 @@ type cliRunResult struct {
 	BackgroundPIDs   []int64 `json:"backgroundPIDs,omitempty" jsonschema:"What it has left running."`
 }
 
-// timeoutSuggestion is the seed's.
+// timeoutSuggestion is the seed's text.
 const timeoutSuggestion = "Command did not complete. Use CliSession for long-running commands."
 
 func cliRun(ctx context.Context, c *call, p cliRunParams) (reply, error) {
@@ -129,7 +128,7 @@ func cliRun(ctx context.Context, c *call, p cliRunParams) (reply, error) {
 		return reply{}, err
 	}
 	r := cliRunResult{Status: "success", Duration: float64(o.DurationMs) / 1000, WorkingDirectory: p.WorkingDirectory}
-	if !filepath.IsAbs(p.WorkingDirectory) { // As the server resolves it.
+	if !filepath.IsAbs(p.WorkingDirectory) { // The server resolves it in the same way.
 		r.WorkingDirectory = filepath.Join(c.front.root(), p.WorkingDirectory)
 	}
 	r.Stdout, r.Stderr = c.runStreams(ctx, &o)

@@ -9,7 +9,7 @@ import (
 	"shelld/schema"
 )
 
-// CliEnv, of the CLI Tools Specification.
+// This file has CliEnv, of the CLI Tools Specification.
 
 func (f *front) addCliEnv() {
 	add[cliEnvParams, cliEnvResult](f, tool[cliEnvParams]{
@@ -46,7 +46,7 @@ type cliEnvParams struct {
 	SessionID string  `json:"sessionId,omitempty" jsonschema:"Apply to specific session (default: global)"`
 }
 
-// cliEnvResult has what the action has: the seed shows a result for each.
+// cliEnvResult has the members for all actions; the seed shows a different result for each.
 type cliEnvResult struct {
 	Status    string             `json:"status,omitempty" jsonschema:"set or unset."`
 	Name      string             `json:"name,omitempty"`
@@ -88,8 +88,8 @@ func cliEnv(ctx context.Context, c *call, p cliEnvParams) (reply, error) {
 	return r, err
 }
 
-// confirmVariable has a person asked about a change of a variable that changes which commands run, so
-// that what the person allows later is what is run. About one of a shell the server asks.
+// confirmVariable asks a person about a change of a variable that changes which commands run: the commands that the
+// person allows later must be the ones that run. For the variables of a shell session, the server asks.
 func (c *call) confirmVariable(ctx context.Context, p cliEnvParams) error {
 	if p.Action != "set" && p.Action != "unset" || c.front.cfg.confirm == "none" {
 		return nil
@@ -109,8 +109,7 @@ func (c *call) confirmVariable(ctx context.Context, p cliEnvParams) error {
 	return c.require(ctx, q, "this variable")
 }
 
-// env does what CliEnv is to do with the variables of a session, or, without handle, with those
-// of all commands.
+// env runs the action of CliEnv on the variables of a session or, if handle is nil, on those of all commands.
 func (c *call) env(ctx context.Context, p cliEnvParams, scope string, handle json.RawMessage) (reply, error) {
 	switch p.Action {
 	case "get":

@@ -12,12 +12,12 @@ func (h *host) startShell() {
 	h.t.Helper()
 	h.call("CliSession", args{"sessionId": "sh", "env": map[string]string{"PS1": "$ "}}, nil)
 	var j jobsResult
-	h.call("jobs", nil, &j) // A start that a person is asked about uses up a handle more.
+	h.call("jobs", nil, &j) // A start with a question uses one more handle.
 	h.until(j.Jobs[0].Handle, onInput)
 }
 
-// TestCliEnvIsSilent sets a secret in a shell: neither the next answer nor the shell's output has
-// it, and none of what sets it.
+// TestCliEnvIsSilent sets a secret in a shell: neither the next answer nor the output of the shell contains it, or the
+// line that sets it.
 func TestCliEnvIsSilent(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-confirm", "none"}, {"-confirm", "all", "-unasked", "allow"}} {
 		h := startHost(t, nil, flags...)
@@ -39,7 +39,7 @@ func TestCliEnvIsSilent(t *testing.T) {
 	}
 }
 
-// TestCliEnvSecretSet sets secrets: no answer repeats them, with a session or without.
+// TestCliEnvSecretSet sets secrets, with and without a session: no answer repeats them.
 func TestCliEnvSecretSet(t *testing.T) {
 	h := startHost(t, nil)
 	h.startShell()
@@ -57,7 +57,7 @@ func TestCliEnvSecretSet(t *testing.T) {
 	}
 }
 
-// TestCliEnvAsked has a person asked about a variable of a shell: a secret is not shown.
+// TestCliEnvAsked asks a person about a variable of a shell: a secret is not shown.
 func TestCliEnvAsked(t *testing.T) {
 	asked := &person{says: []string{"once", "deny", "once", "once"}}
 	h := startHost(t, asked.options(), "-confirm", "all")

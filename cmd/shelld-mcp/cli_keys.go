@@ -7,10 +7,10 @@ import (
 	"shelld/schema"
 )
 
-// The input of CliWrite: text in which {enter} and its like are keys.
+// This file parses the input of CliWrite: text with keys such as {enter}.
 
-// braceKeys are the names between braces, in lower case, and the keys that they mean. F1 to
-// F12, and {ctrl+…}, {alt+…} and {shift+…} with these or with one character, come on top.
+// braceKeys maps the names between braces, in lower case, to keys. In addition there are F1 to F12, and {ctrl+…},
+// {alt+…} and {shift+…} with one of these keys or with one character.
 var braceKeys = map[string]string{
 	"enter": "Enter", "return": "Enter", "tab": "Tab", "space": "Space", "backspace": "Backspace",
 	"escape": "Escape", "esc": "Escape", "delete": "Delete", "del": "Delete", "insert": "Insert",
@@ -18,12 +18,11 @@ var braceKeys = map[string]string{
 	"home": "Home", "end": "End", "pageup": "PageUp", "pagedown": "PageDown",
 }
 
-// braceKeyList is what an error tells of them.
+// braceKeyList lists the keys in errors.
 const braceKeyList = "{enter}, {tab}, {space}, {backspace}, {escape}, {delete}, {insert}, {up}, {down}, {left}, {right}, {home}, {end}, {pageup}, {pagedown}, {f1} to {f12}, and {ctrl+c}, {alt+x}, {shift+tab} and their like"
 
-// parseInput cuts input into text and keys. A line end in the text is Enter, since that is
-// what it is at a keyboard; {{ is a brace. A brace behind $ never begins a key: what is meant
-// by ${home} in a shell is a variable, and nothing tells it from the key.
+// parseInput splits input into text and keys. A line end in the text is Enter, as on a keyboard; {{ is a brace. A brace
+// after $ is an error: ${home} in a shell is a variable, and cannot be distinguished from the key.
 func parseInput(input string) ([]schema.SendItem, error) {
 	var items []schema.SendItem
 	var text strings.Builder
@@ -69,18 +68,18 @@ func parseInput(input string) ([]schema.SendItem, error) {
 	return items, nil
 }
 
-// mostItems is how many a job/write takes.
+// mostItems is the maximum number of items in a job/write.
 const mostItems = 4096
 
-// keyOf is the key that a name between braces means, or "". Names are in lower case, as the
-// seed has them: {HOME} is more likely something else.
+// keyOf returns the key for a name between braces, or "". Names are in lower case, as in the seed: {HOME} more likely
+// means something else.
 func keyOf(name string) string {
 	name = strings.TrimSpace(name)
 	if k, ok := braceKeys[name]; ok {
 		return k
 	}
 	if n, ok := strings.CutPrefix(name, "f"); ok && len(n) > 0 && len(n) < 3 && strings.Trim(n, "0123456789") == "" {
-		return "F" + n // The server says which there are.
+		return "F" + n // The server rejects a key that does not exist.
 	}
 	modifier, rest, ok := strings.Cut(name, "+")
 	if !ok {
@@ -105,7 +104,7 @@ func keyOf(name string) string {
 	return ""
 }
 
-// shownBrace is what begins with a brace, to its end, clipped.
+// shownBrace returns the text from a brace to the closing one, clipped.
 func shownBrace(rest string) string {
 	if i := strings.IndexByte(rest, '}'); i >= 0 {
 		rest = rest[:i+1]

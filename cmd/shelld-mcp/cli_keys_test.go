@@ -8,8 +8,8 @@ import (
 	"shelld/schema"
 )
 
-// TestNotKeys gives CliWrite what shells and others mean by braces: it is refused, and never
-// taken for a key.
+// TestNotKeys gives CliWrite braces that mean something else, as in shells: they are rejected, and never taken for
+// keys.
 func TestNotKeys(t *testing.T) {
 	for input, want := range map[string]string{
 		"echo ${HOME}/x":      `"${HOME}", and a brace behind $ begins no key`,
@@ -35,7 +35,7 @@ func TestNotKeys(t *testing.T) {
 	}
 }
 
-// TestKeysAndBraces cuts input into text and keys.
+// TestKeysAndBraces splits input into text and keys.
 func TestKeysAndBraces(t *testing.T) {
 	text := func(s string) schema.SendItem { return schema.SendItem{Text: &s} }
 	key := func(s string) schema.SendItem { return schema.SendItem{Key: &s} }

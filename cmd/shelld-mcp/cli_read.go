@@ -7,7 +7,7 @@ import (
 	"shelld/schema"
 )
 
-// CliRead, of the CLI Tools Specification.
+// This file has CliRead, of the CLI Tools Specification.
 
 func (f *front) addCliRead() {
 	add[cliReadParams, cliReadResult](f, tool[cliReadParams]{
@@ -67,7 +67,7 @@ func cliRead(ctx context.Context, c *call, p cliReadParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	// Two that read at a time would tell the same twice.
+	// Two concurrent reads would return the same output twice.
 	j.reading.Lock()
 	defer j.reading.Unlock()
 	read := schema.JobReadParams{Handle: j.id(), Offset: new(j.next), MaxBytes: new(p.MaxBytes), Format: new(schema.ReadFormatPlain)}

@@ -18,9 +18,8 @@ import (
 	"shelld/schema"
 )
 
-// The sessions of the CLI Tools Specification: how CliSession starts them and how they are found.
-// A session is a job with a name; CliRead, CliWrite and CliStop, each in a file of its own, go on
-// with it.
+// This file has CliSession of the CLI Tools Specification, and finds sessions by their IDs. A session is a job with a
+// name; CliRead, CliWrite and CliStop, in a file each, use it.
 
 func (f *front) addCliSession() {
 	add[cliSessionParams, cliSessionResult](f, tool[cliSessionParams]{
@@ -61,17 +60,17 @@ Example - Run tests and debug:
 	f.addCliStop()
 }
 
-// maxSessionID bounds what has to be told in lists.
+// maxSessionID limits the length of a sessionId, because lists contain it.
 const maxSessionID = 128
 
-// jobName is what the server takes as a job's name.
+// jobName matches the names that the server accepts for a job.
 var jobName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
 
-// madeName begins the names that are made for ids that the server does not take.
+// madeName is the prefix of the names made for IDs that the server does not accept.
 const madeName = "id-"
 
-// nameOf is the name of a session's job: its id, or, where the server does not take that, one
-// made of it that no other id has, in which a person who lists jobs finds it again.
+// nameOf returns the name of a session's job: its ID or, if the server does not accept that, a unique name made from it
+// that a person can recognize in a list of jobs.
 func nameOf(id string) string {
 	if jobName.MatchString(id) && !strings.HasPrefix(id, madeName) {
 		return id
@@ -106,16 +105,16 @@ type cliSessionResult struct {
 	ExitCode         *int64 `json:"exitCode,omitempty" jsonschema:"Where the command has ended already."`
 }
 
-// sessionHint is the seed's.
+// sessionHint is the seed's text.
 const sessionHint = "Use CliWrite to send commands, CliRead to get output, CliStop to terminate"
 
 const (
-	// initialTime is how long CliSession waits for the first prompt at most.
+	// initialTime is the maximum time that CliSession waits for the first prompt.
 	initialTime = 2 * time.Second
-	// settleQuiet is the silence after which output that has come is told.
+	// settleQuiet is the silence after which new output is returned.
 	settleQuiet = 150 * time.Millisecond
-	// maxSessionOutput bounds what CliSession, CliWrite and CliStop answer with; CliRead has
-	// maxBytes for that.
+	// maxSessionOutput limits the output in the answers of CliSession, CliWrite and CliStop; CliRead has maxBytes for
+	// that.
 	maxSessionOutput = 65536
 )
 
@@ -166,8 +165,8 @@ func cliSession(ctx context.Context, c *call, p cliSessionParams) (reply, error)
 	return reply{value: r}, nil
 }
 
-// leftOf is what a session has left running whose command has ended. The server gives the name of
-// such a one to another; CliStop would not reach what is left any more.
+// leftOf returns the processes that a session has left running after the end of its command. The server would give the
+// name of such a session to a new one, and CliStop could then no longer reach these processes.
 func (c *call) leftOf(ctx context.Context, id string) []int64 {
 	j := c.front.jobs.bySession(id)
 	if j == nil {
@@ -175,19 +174,19 @@ func (c *call) leftOf(ctx context.Context, id string) []int64 {
 	}
 	info, err := c.get(ctx, j.handle)
 	if err != nil || running(info.Status) {
-		return nil // The server knows what runs, and has forgotten the other.
+		return nil // If the command runs, the server rejects the name; if get fails, the server has forgotten the session.
 	}
 	return pids(info.Background)
 }
 
-// newSessionID is a name as in the seed's examples.
+// newSessionID returns a name as in the seed's examples.
 func newSessionID() string {
 	var id [4]byte
-	_, _ = rand.Read(id[:]) // Never fails; see crypto/rand.
+	_, _ = rand.Read(id[:]) // It never fails; see crypto/rand.
 	return "session-" + hex.EncodeToString(id[:])
 }
 
-// sessionJob finds a session; nil: the reply says which there are.
+// sessionJob finds a session. If there is none, the job is nil, and the reply lists the sessions.
 func (c *call) sessionJob(ctx context.Context, id string) (*job, reply) {
 	if j := c.front.jobs.bySession(id); j != nil {
 		return j, reply{}
@@ -199,7 +198,7 @@ func (c *call) noSession(ctx context.Context, id string) reply {
 	return reply{text: fmt.Sprintf("There is no session %q.\n%s", id, c.sessionsText(ctx)), failed: true}
 }
 
-// sessionsText lists the sessions of which anything runs.
+// sessionsText lists the sessions of which a process is running.
 func (c *call) sessionsText(ctx context.Context) string {
 	var lines []string
 	if alive, err := c.alive(ctx); err == nil {
@@ -221,7 +220,7 @@ func (c *call) sessionsText(ctx context.Context) string {
 	return "Running sessions:\n" + strings.Join(lines, "\n")
 }
 
-// sessionEnded is the answer where a session has ended and therefore does not do what was asked.
+// sessionEnded returns the answer for a request that fails because the session has ended.
 func (c *call) sessionEnded(ctx context.Context, j *job, not string) reply {
 	text := fmt.Sprintf("The session %q has ended, and %s.", j.session, not)
 	info, err := c.get(ctx, j.handle)
@@ -244,8 +243,8 @@ func (c *call) sessionEnded(ctx context.Context, j *job, not string) reply {
 	return reply{text: text + "\n" + c.sessionsText(ctx), failed: true}
 }
 
-// lostText stands for what was not told of a session that the server has forgotten: that does
-// not take its file away.
+// lostText returns a note about the unread output of a session that the server has forgotten. Forgetting does not
+// delete its file.
 func (j *job) lostText() string {
 	j.reading.Lock()
 	defer j.reading.Unlock()
@@ -259,7 +258,7 @@ func (j *job) lostText() string {
 	return fmt.Sprintf("[... %d bytes of its output were told; if it wrote more, that is not kept any more ...]\n", j.next-j.missed)
 }
 
-// fileSize is the size of the file of a job's output; -1 where there is none any more.
+// fileSize returns the size of the file with a job's output, or -1 if there is none any more.
 func (j *job) fileSize() int64 {
 	if j.file == "" {
 		return -1

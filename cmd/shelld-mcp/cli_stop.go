@@ -6,7 +6,7 @@ import (
 	"shelld/schema"
 )
 
-// CliStop, of the CLI Tools Specification.
+// This file has CliStop, of the CLI Tools Specification.
 
 func (f *front) addCliStop() {
 	add[cliStopParams, cliStopResult](f, tool[cliStopParams]{
@@ -40,7 +40,7 @@ type cliStopResult struct {
 	Suggestion  string `json:"suggestion,omitempty"`
 }
 
-// stopGrace is what a session gets to end after SIGTERM.
+// stopGrace is the time, in milliseconds, that a session has to end after SIGTERM.
 const stopGrace = 3000
 
 func cliStop(ctx context.Context, c *call, p cliStopParams) (reply, error) {

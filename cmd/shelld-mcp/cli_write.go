@@ -9,7 +9,7 @@ import (
 	"shelld/schema"
 )
 
-// CliWrite, of the CLI Tools Specification. Its keys are in cli_keys.go.
+// This file has CliWrite, of the CLI Tools Specification. Its keys are in cli_keys.go.
 
 func (f *front) addCliWrite() {
 	add[cliWriteParams, cliWriteResult](f, tool[cliWriteParams]{
@@ -94,19 +94,19 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 	return reply{value: r}, nil
 }
 
-// unenteredHint is for a model that has left out {enter}: nothing else would tell why nothing comes.
+// unenteredHint is for a model that has left out {enter}: nothing else would explain the missing response.
 const unenteredHint = `What was typed stands on the line, and was not entered: CliWrite adds no Enter. input="{enter}" enters it now; end the next input with {enter}.`
 
-// standsUnentered says whether what was typed waits on the line for Enter: no key
-// comes last, the cursor stands behind the text, and who reads there takes whole lines, be it by the
-// kernel or, as a shell does at its prompt, by itself. Where single keys are read, or the line is not
-// shown, nobody can tell.
+// standsUnentered reports whether the typed text waits on the line for Enter: the input ends in text and not in a key,
+// the cursor is behind that text, and the reading process takes whole lines, either through the kernel's line
+// discipline or, like a shell at its prompt, with its own line editor. If the process reads single keys, or the line is
+// not shown, this cannot be known, and the result is false.
 func (c *call) standsUnentered(ctx context.Context, j *job, items []schema.SendItem, w *schema.WaitingForInput) bool {
 	waits, line := asking(w)
 	if !waits || len(items) == 0 || items[len(items)-1].Text == nil || w.Kind == nil {
 		return false
 	}
-	typed := lastRunes(strings.TrimRight(*items[len(items)-1].Text, " "), 16) // A long line has its end on a row of its own.
+	typed := lastRunes(strings.TrimRight(*items[len(items)-1].Text, " "), 16) // A long line continues on a row of its own.
 	if typed == "" || strings.ContainsFunc(typed, unicode.IsControl) || !strings.HasSuffix(line, typed) {
 		return false
 	}

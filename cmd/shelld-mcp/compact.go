@@ -14,8 +14,8 @@ import (
 	"shelld/schema"
 )
 
-// The compact set: what the seeds do with fourteen tools, made for how models work. One call
-// starts or types, waits for what is named, and answers with what is new.
+// This file has the compact set: the functions of the seeds' fourteen tools in four, designed for the way models work.
+// One call starts or types, waits for the given condition, and returns the new output.
 
 func (f *front) addCompact() {
 	add[shellParams, shellResult](f, tool[shellParams]{
@@ -172,7 +172,7 @@ func shellTool(ctx context.Context, c *call, p shellParams) (reply, error) {
 	return c.shellReply(ctx, j, &p, &r)
 }
 
-// shellStart starts a job, types what is to be typed, and waits.
+// shellStart starts a job, types the input, and waits.
 func (c *call) shellStart(ctx context.Context, p *shellParams) (*job, *schema.JobInfo, *schema.Outcome, error) {
 	start := schema.JobStartParams{Shell: c.front.shellOf()}
 	for to, value := range map[**string]string{&start.Command: p.Command, &start.Cwd: p.Cwd, &start.Name: p.Name, &start.Description: p.Description} {
@@ -196,15 +196,15 @@ func (c *call) shellStart(ctx context.Context, p *shellParams) (*job, *schema.Jo
 	}
 	o, err := c.shellWait(ctx, j, 0, p)
 	if err != nil {
-		c.takeBack(j.handle) // The model does not hear of it.
+		c.takeBack(j.handle) // The model does not learn of this job.
 	}
 	return j, info, o, err
 }
 
-// types says whether something is to be typed.
+// types reports whether the call types something.
 func (p *shellParams) types() bool { return p.Input != nil || len(p.Keys) > 0 }
 
-// limit is how long is waited at most.
+// limit returns the maximum time of the wait.
 func (p *shellParams) limit() schema.Nullable[int64] {
 	if p.Wait == "none" && p.Pattern == "" && p.Port == nil {
 		return schema.ValueOf(int64(0))
@@ -212,14 +212,13 @@ func (p *shellParams) limit() schema.Nullable[int64] {
 	return millis(seconds(p.Timeout))
 }
 
-// shellWait types, where there is something to be typed, and waits.
+// shellWait types the input, if there is any, and waits.
 func (c *call) shellWait(ctx context.Context, j *job, began int64, p *shellParams) (*schema.Outcome, error) {
 	until := c.front.shellUntil(p)
 	if !p.types() {
 		return c.wait(ctx, schema.JobWaitParams{Handle: j.id(), From: from(began), Until: until, TimeoutMs: p.limit(), MaxBytes: new(p.MaxBytes)})
 	}
-	// It counts from the write on: a pattern is for the answer, and not for what was there, even
-	// where that was not told yet.
+	// The wait counts from the write: a pattern is for the response, not for earlier output, even if that is unread.
 	w := schema.JobWriteParams{Handle: j.id(), Wait: &schema.Wait{Until: until, TimeoutMs: p.limit(), MaxBytes: new(int64(0))}}
 	if p.Input != nil {
 		w.Send = append(w.Send, schema.SendItem{Text: p.Input})
@@ -233,7 +232,7 @@ func (c *call) shellWait(ctx context.Context, j *job, began int64, p *shellParam
 	return c.write(ctx, w)
 }
 
-// shellUntil are the conditions of a wait. The end of the command ends each.
+// shellUntil returns the conditions of a wait. The end of the command also ends every wait.
 func (f *front) shellUntil(p *shellParams) []schema.Condition {
 	until := []schema.Condition{}
 	if p.Pattern != "" {
@@ -251,7 +250,7 @@ func (f *front) shellUntil(p *shellParams) []schema.Condition {
 	return until
 }
 
-// portOwner is a sentence about the process that has the port that was waited for; "" if it is not known.
+// portOwner returns a sentence about the process that occupies the awaited port, or "" if it is unknown.
 func portOwner(m *schema.Match) string {
 	if m == nil || m.Port == nil || m.PID == nil {
 		return ""
@@ -263,7 +262,7 @@ func portOwner(m *schema.Match) string {
 	return text
 }
 
-// endedBy says what has ended a wait, in the words of the parameters.
+// endedBy returns the reason why a wait has ended, in the words of the parameters.
 func endedBy(o *schema.Outcome, p *shellParams) string {
 	switch {
 	case o.Reason == schema.OutcomeReasonQuietMs:
@@ -274,7 +273,7 @@ func endedBy(o *schema.Outcome, p *shellParams) string {
 	return string(o.Reason)
 }
 
-// describe fills in what is known of a job when a wait has ended.
+// describe sets the state of the job at the end of the wait.
 func (c *call) describe(ctx context.Context, j *job, o *schema.Outcome, r *shellResult) {
 	r.WaitingForInput, r.Question = asking(o.Job.WaitingForInput)
 	r.Status = string(o.Job.Status)
@@ -289,7 +288,7 @@ func (c *call) describe(ctx context.Context, j *job, o *schema.Outcome, r *shell
 	}
 }
 
-// shellReply adds the screen, and puts all into words.
+// shellReply adds the screen and the text.
 func (c *call) shellReply(ctx context.Context, j *job, p *shellParams, r *shellResult) (reply, error) {
 	out := reply{value: r}
 	if p.Screen != "none" {
@@ -317,7 +316,7 @@ func (c *call) shellReply(ctx context.Context, j *job, p *shellParams, r *shellR
 	return out, nil
 }
 
-// text is the answer for models: one line of what is known, and the output.
+// text returns the answer for models: one line with the state, and the output.
 func (r *shellResult) text(p *shellParams) string {
 	words := []string{fmt.Sprintf("job %d", r.Job), r.Status}
 	switch {
@@ -420,8 +419,8 @@ func (c *call) searchOutput(ctx context.Context, j *job, p *shellOutputParams) (
 	}
 	err := c.do(ctx, "job/search", search, &o)
 	if kindOf(err) == schema.KindInvalidParams && search.Multiline == nil {
-		// It may mean more than a line otherwise, as [^] does: the server knows what does. What is
-		// wrong with another parameter it says again.
+		// Other patterns, such as [^], may match across lines too, and only the server knows which. If another
+		// parameter is wrong, the second request returns the same error again.
 		overLines()
 		err = c.do(ctx, "job/search", search, &o)
 	}

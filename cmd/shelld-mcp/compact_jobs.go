@@ -8,7 +8,7 @@ import (
 	"shelld/schema"
 )
 
-// shell_jobs, of the compact set: the jobs in its words.
+// This file has shell_jobs, of the compact set.
 
 type shellJobsParams struct {
 	Ended bool `json:"ended,omitempty" jsonschema:"Whether those that have ended, and are still known, are listed too (default: false)."`
@@ -32,7 +32,7 @@ type shellJob struct {
 	BackgroundPIDs []int64 `json:"backgroundPIDs"`
 }
 
-// noJobs is said in place of an empty list.
+// noJobs replaces an empty list.
 const noJobs = "No job is running; shell starts one."
 
 func shellJobs(ctx context.Context, c *call, p shellJobsParams) (reply, error) {
@@ -52,7 +52,7 @@ func shellJobs(ctx context.Context, c *call, p shellJobsParams) (reply, error) {
 	return reply{text: r.text(), value: r}, nil
 }
 
-// shellJobs are those of which anything runs.
+// shellJobs returns the jobs of which a process is running.
 func (c *call) shellJobs(ctx context.Context) (r shellJobsResult, err error) {
 	alive, err := c.jobs(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *call) endedShellJob(j *schema.JobInfo) shellJob {
 	return e
 }
 
-// shellJobsText lists what could have been meant by a job.
+// shellJobsText lists the jobs, for an error about an unknown job.
 func (c *call) shellJobsText(ctx context.Context) string {
 	r, err := c.shellJobs(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *shellJobsResult) text() string {
 	return strings.Join(lines, "\n")
 }
 
-// text is one job as shell begins its answers: what is known of it, and behind that its command.
+// text returns one line about a job: its state, as at the start of shell's answers, and then its command.
 func (j *shellJob) text() string {
 	words := []string{fmt.Sprintf("job %d", j.Job)}
 	if j.Name != "" {

@@ -32,7 +32,7 @@ func TestShell(t *testing.T) {
 			if got != "[job 1, running, waiting for input: Name?]\nName? " || !r.WaitingForInput || r.Question != "Name?" || r.EndedBy != "input" {
 				t.Errorf("%q, %+v", got, r)
 			}
-			// What is new is what came since; the echo is no news.
+			// New is the output since the last call, without the echo.
 			if got := h.call("shell", args{"job": "1", "input": "Ada"}, nil); got != "[job 1, ended, exit code 0]\nHello, Ada\n" {
 				t.Errorf("%q", got)
 			}
@@ -85,7 +85,7 @@ func TestShell(t *testing.T) {
 			if r.EndedBy != "pattern" {
 				t.Errorf("%+v", r)
 			}
-			// A pattern that is none starts nothing.
+			// An invalid pattern starts no job.
 			contains(t, h.fail("shell", args{"command": "touch there", "pattern": "("}), "pattern")
 			if _, err := os.Stat(filepath.Join(h.root, "there")); err == nil {
 				t.Error("it was run all the same")
@@ -97,7 +97,7 @@ func TestShell(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.until(1, schema.Condition{Pattern: new("ED> ")})
-			// The prompt that was there before is no answer; it is news all the same.
+			// The earlier prompt does not match, but it is new output.
 			var r shellResult
 			h.call("shell", args{"job": "1", "input": "this", "wait": "none", "pattern": "ED> ", "timeout_seconds": 0.5}, &r)
 			if r.EndedBy == "pattern" || !strings.HasPrefix(r.Output, "ED> \n") {

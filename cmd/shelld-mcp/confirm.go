@@ -10,27 +10,27 @@ import (
 	"shelld/schema"
 )
 
-// A person is asked by the server (client/confirm), while a request of this side's is on its
-// way, and by the host, between two tries of the same call: MCP has no questions of servers
-// any more, but answers that need input, after which the host calls again. So the first try is
-// denied, and its question goes to the host; the second is the same request, whose question is
-// answered with what the person has said, if it is about the same. A host of an older version
-// is sent the question here, while its call waits (ask.go), and tried again for.
+// The server asks for a confirmation (client/confirm) while our request is in flight. The host asks its person between
+// two tries of the same call: in MCP a server cannot ask questions any more, but can return an answer that needs input,
+// after which the host calls again. So the request of the first try is denied, and its question is returned to the
+// host. The second try makes the same request, and its question is answered with the person's decision, if it is the
+// same question. A host of an older version is sent the question while its call waits (ask.go), and the second try is
+// made here.
 
-// A decision is what a person has said, and of which question.
+// A decision is the answer of a person, and identifies the question.
 type decision struct {
 	digest  string
 	outcome schema.ConfirmOutcome
-	unclear bool // the host says yes, and not what to
-	// What the host did with a question that was not accepted: decline or cancel. Hosts without a
-	// person answer both by themselves.
+	unclear bool // accepted, but without a valid decision
+	// Action of the host on a question that was not accepted: decline or cancel. Hosts without a person return both by
+	// themselves.
 	action string
 }
 
-// confirmID names the question in a call; there is one at a time.
+// confirmID is the key of the question in a call; there is one at a time.
 const confirmID = "confirm"
 
-// decisionIn reads what a host brings that has asked its person.
+// decisionIn returns the decision in a call of a host that has asked its person, or nil.
 func decisionIn(p *mcp.CallToolParamsRaw) *decision {
 	answer, ok := p.InputResponses[confirmID].(*mcp.ElicitResult)
 	if !ok || answer == nil {
@@ -39,7 +39,7 @@ func decisionIn(p *mcp.CallToolParamsRaw) *decision {
 	return decisionOf(answer, p.RequestState)
 }
 
-// decisionOf is what a person has said of the question with a digest.
+// decisionOf returns the decision on the question with the digest.
 func decisionOf(answer *mcp.ElicitResult, digest string) *decision {
 	d := &decision{digest: digest, outcome: schema.ConfirmOutcomeDeny}
 	if answer.Action != "accept" {
@@ -57,8 +57,8 @@ func decisionOf(answer *mcp.ElicitResult, digest string) *decision {
 	return d
 }
 
-// confirm answers a question about a call. A call is asked about once: what it does after
-// that belongs to what was allowed.
+// confirm answers a question about a call. A person is asked only once about a call: the answer covers everything that
+// the call does after that.
 func (c *call) confirm(ctx context.Context, q *question) schema.ConfirmOutcome {
 	if outcome, known := c.verdict(q); known {
 		return outcome
@@ -74,7 +74,7 @@ func (c *call) confirm(ctx context.Context, q *question) schema.ConfirmOutcome {
 	return schema.ConfirmOutcomeDeny
 }
 
-// info is all that is known of a job.
+// info returns all information about a job.
 func (f *front) info(ctx context.Context, id json.RawMessage) (*schema.JobInfo, error) {
 	var r schema.JobGetResult
 	if err := f.ask(ctx, "job/get", schema.JobGetParams{Handle: id}, &r); err != nil {
@@ -83,7 +83,7 @@ func (f *front) info(ctx context.Context, id json.RawMessage) (*schema.JobInfo, 
 	return &r.Job, nil
 }
 
-// verdict is the answer to a question that nobody has to be asked; false: somebody has.
+// verdict returns the answer to a question if it is known without asking a person; false: a person must be asked.
 func (c *call) verdict(q *question) (schema.ConfirmOutcome, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,9 +103,9 @@ func (c *call) verdict(q *question) (schema.ConfirmOutcome, bool) {
 	return schema.ConfirmOutcomeDeny, true
 }
 
-// confirmKeys has a person asked about a write of keys alone. The server lets signal keys pass,
-// so that a program can be stopped whatever else waits; but a Ctrl-C may end one as a kill does,
-// about which the person of a host is asked, and so is he about all that a seed's tool types.
+// confirmKeys asks a person about a write that consists only of keys. The server does not ask about signal keys, so
+// that a program can be stopped whatever else is pending. But a Ctrl-C may end a program as a kill does, and the person
+// is asked about kills, and about all input typed by a seed's tool.
 func (c *call) confirmKeys(ctx context.Context, p *schema.JobWriteParams) error {
 	shown, alone := shownKeys(p)
 	if !c.asks || !alone {
@@ -116,14 +116,14 @@ func (c *call) confirmKeys(ctx context.Context, p *schema.JobWriteParams) error 
 		return err
 	}
 	if !running(info.Status) {
-		return nil // The write is refused, and nobody has to be asked.
+		return nil // The write will be rejected; no question is needed.
 	}
 	q := &question{action: schema.ConfirmActionWrite, command: shown, cwd: info.Cwd, handle: info.Handle, into: intoOf(info)}
 	return c.require(ctx, q, "these keys")
 }
 
-// require has a person asked by this side, and not by the server. The error says that what is not
-// allowed.
+// require asks a person from this side, without the server. It returns an error if the person denies; what names the
+// denied action in its text.
 func (c *call) require(ctx context.Context, q *question, what string) error {
 	if c.confirm(ctx, q) != schema.ConfirmOutcomeDeny {
 		return nil
@@ -133,17 +133,17 @@ func (c *call) require(ctx context.Context, q *question, what string) error {
 	}}
 }
 
-// canAsk says whether the host can put a question to its person.
+// canAsk reports whether the host can ask its person a question.
 func canAsk(s *mcp.ServerSession) bool {
 	p := s.InitializeParams()
 	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
 		return false
 	}
 	e := p.Capabilities.Elicitation
-	return e.Form != nil || e.URL == nil // Neither means forms, as they were there first.
+	return e.Form != nil || e.URL == nil // A capability without modes means forms, the first mode that existed.
 }
 
-// unanswered is the question that the host is to ask before it calls again; nil for none.
+// unanswered returns the question that the host must ask before it calls again; nil: none.
 func (c *call) unanswered() *mcp.CallToolResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +158,7 @@ func (c *call) unanswered() *mcp.CallToolResult {
 	}
 }
 
-// answers is the schema of what a person can say. always is offered where the server keeps it.
+// answers returns the schema of the possible answers. It offers always if the server keeps such an answer.
 func (q *question) answers() map[string]any {
 	words, means := []string{"once", "deny"}, "once: this time. deny: not at all."
 	if q.keeps() {
@@ -171,8 +171,7 @@ func (q *question) answers() map[string]any {
 	}
 }
 
-// refusal says why what a person has to allow is not allowed, if that is not the plain no of a person:
-// "" otherwise.
+// refusal returns the reason for a denial that was not a plain no from a person; otherwise "".
 func (d *decision) refusal() string {
 	const remedy = " If this host runs without a person and approves each call itself, start shelld-mcp with -confirm none."
 	switch {
@@ -189,8 +188,8 @@ func (d *decision) refusal() string {
 	return ""
 }
 
-// confirmOptions is what the server is to ask about. What no tool of the set would have
-// asked is not: it would cost a round, and the server asks about no more than 64 KiB.
+// confirmOptions returns the actions about which the server must ask. If no tool of the set would ask about an action,
+// it is allowed: a question would cost a round trip, and the server rejects questions over 64 KiB.
 func (c *config) confirmOptions() schema.ConfirmOptions {
 	ask := schema.ConfirmVerdictAsk
 	if c.confirm == "none" || c.confirm != "all" && c.tools == "compact" {

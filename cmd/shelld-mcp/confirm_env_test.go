@@ -12,11 +12,11 @@ import (
 	"shelld/schema"
 )
 
-// mayRunMore is how a question says that not all commands of a line are known.
+// mayRunMore is the sentence in a question about a line with unknown commands.
 const mayRunMore = "It may run other commands, which cannot be listed."
 
-// TestSteeringVariableAsked sets and unsets variables for all commands: a person is asked about
-// those that change which commands run, and about no others.
+// TestSteeringVariableAsked sets and unsets variables for all commands: a person is asked about those that change which
+// commands run, and about no others.
 func TestSteeringVariableAsked(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-confirm", "seeds"}, {"-confirm", "all"}} {
 		asked := &person{says: []string{"deny", "once", "deny", "once"}}
@@ -49,8 +49,8 @@ func TestSteeringVariableAsked(t *testing.T) {
 	h.call("CliEnv", args{"action": "set", "name": "PATH", "value": "/tmp"}, nil)
 }
 
-// TestSteeringVariableOfShellAsked does so in a shell that runs, about which a person is asked with
-// -confirm all anyhow.
+// TestSteeringVariableOfShellAsked does the same in a running shell, for which the person is asked with -confirm all
+// anyway.
 func TestSteeringVariableOfShellAsked(t *testing.T) {
 	asked := &person{says: []string{"deny"}}
 	h := startHost(t, asked.options())
@@ -78,8 +78,7 @@ func (h *host) script() string {
 	return path
 }
 
-// TestQuestionShowsVariables has a model set what makes ls run something else: the question
-// about ls shows it.
+// TestQuestionShowsVariables sets variables that make ls run something else: the question about ls shows them.
 func TestQuestionShowsVariables(t *testing.T) {
 	asked := &person{says: []string{"deny", "deny", "deny"}}
 	h := startHost(t, asked.options(), "-confirm", "all", "-tools", "all")
@@ -102,8 +101,8 @@ func TestQuestionShowsVariables(t *testing.T) {
 	}
 }
 
-// TestEnvironmentChangedMeanwhile changes a variable while a person thinks about ls: what the
-// person has allowed is another environment's.
+// TestEnvironmentChangedMeanwhile changes a variable while a person decides about ls: the decision was about another
+// environment, and does not count.
 func TestEnvironmentChangedMeanwhile(t *testing.T) {
 	for _, name := range []string{"BASH_ENV", "CFLAGS"} {
 		for _, version := range []string{beforeCallingAgain, asksItself} {
@@ -140,8 +139,8 @@ func TestEnvironmentChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestUnknownIsShown has a person told that a line may run more than it shows, and not offered
-// always for it.
+// TestUnknownIsShown checks the question about a line that may run more than it shows: it says so, and does not offer
+// always.
 func TestUnknownIsShown(t *testing.T) {
 	asked := &person{says: []string{"once", "once", "always", "once", "once"}}
 	h := startHost(t, asked.options())

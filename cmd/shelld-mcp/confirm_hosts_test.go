@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestHostWithoutElicitation calls what a person has to allow, by default, of a host that cannot
-// ask: the host's own approval of the call counts.
+// TestHostWithoutElicitation makes calls that a person must allow, with default flags and a host that cannot ask: the
+// host's own approval of the call counts.
 func TestHostWithoutElicitation(t *testing.T) {
 	for _, version := range []string{beforeCallingAgain, asksItself} {
 		h := startHostOf(t, version, nil)
@@ -33,8 +33,8 @@ func TestHostWithoutElicitation(t *testing.T) {
 	}
 }
 
-// TestNoAnswerIsNoDenial has a host answer in each way that allows nothing: the model is told
-// whether a person has denied, the host has declined, or nobody has answered.
+// TestNoAnswerIsNoDenial has a host answer in each way that allows nothing: the error distinguishes a person's denial,
+// a host that declined, and a question that was not answered.
 func TestNoAnswerIsNoDenial(t *testing.T) {
 	for _, version := range []string{beforeCallingAgain, asksItself} {
 		for _, test := range []struct {

@@ -14,7 +14,7 @@ import (
 	"shelld/schema"
 )
 
-// TestUnasked calls what a person has to allow, of a host that cannot ask one.
+// TestUnasked makes calls that a person must allow, from a host that cannot ask.
 func TestUnasked(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "seeds")
 	contains(t, h.fail("execute_bash_command", args{"command": "touch there"}), "this host has no way to ask one", "-unasked allow")
@@ -27,8 +27,7 @@ func TestUnasked(t *testing.T) {
 	contains(t, h.call("execute_bash_command", args{"command": "echo there"}, nil), "Stdout: there")
 }
 
-// TestConfirmAll has a person asked about each call that starts, types or ends something, and
-// about none twice.
+// TestConfirmAll checks that a person is asked once about each call that starts, types or ends something.
 func TestConfirmAll(t *testing.T) {
 	asked := &person{says: []string{"once", "once", "deny", "once", "once"}}
 	h := startHost(t, asked.options(), "-confirm", "all", "-tools", "all")
@@ -39,7 +38,7 @@ func TestConfirmAll(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(h.root, "there")); err == nil {
 		t.Error("it was run all the same")
 	}
-	// The start of a command with what is typed into it is one question.
+	// The start of a command and the input typed into it are one question.
 	var r shellResult
 	h.call("shell", args{"command": "read x; echo \"[$x]\"", "input": "y", "wait": "exit"}, &r)
 	contains(t, r.Output, "[y]")
@@ -48,7 +47,7 @@ func TestConfirmAll(t *testing.T) {
 	asked.expect(t, "    cat", "typed", "touch there", "read x", fmt.Sprintf("Terminate process %d?", j.Handle))
 }
 
-// TestDecisions has a person say each thing that a host can answer with.
+// TestDecisions has a person give each answer that a host can send.
 func TestDecisions(t *testing.T) {
 	wrong := &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": 5}}
 	for name, test := range map[string]struct {
@@ -76,7 +75,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestOtherQuestion brings the answer to another question: it counts for nothing.
+// TestOtherQuestion sends the answer to another question: it is ignored.
 func TestOtherQuestion(t *testing.T) {
 	asked := 0
 	h := startHost(t, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -92,8 +91,7 @@ func TestOtherQuestion(t *testing.T) {
 	}
 }
 
-// TestAcceptedWithoutDecision has a host that says yes, and not to what: nothing is done, and
-// the model hears why.
+// TestAcceptedWithoutDecision has a host accept without a decision: nothing is run, and the model gets the reason.
 func TestAcceptedWithoutDecision(t *testing.T) {
 	h := startHost(t, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "accept"}, nil
@@ -104,8 +102,8 @@ func TestAcceptedWithoutDecision(t *testing.T) {
 	}
 }
 
-// TestSignalKeysAsked presses keys that end a program, in each way in which a tool can: a person
-// is asked about each, once, and none is pressed that was denied.
+// TestSignalKeysAsked presses keys that end a program, in each way that the tools offer: a person is asked once about
+// each, and keys that were denied are not pressed.
 func TestSignalKeysAsked(t *testing.T) {
 	for name, test := range map[string]struct {
 		confirm string
@@ -144,13 +142,13 @@ func TestSignalKeysAsked(t *testing.T) {
 			if len(asked.says) > 0 {
 				t.Errorf("%d answers are left", len(asked.says))
 			}
-			asked.asked = asked.asked[len(asked.asked)-2:] // Before it is what was asked about the start.
+			asked.asked = asked.asked[len(asked.asked)-2:] // The question about the start comes first.
 			asked.expect(t, want, want)
 		})
 	}
 }
 
-// TestSignalKeysUnasked presses them where nobody can be asked, or has to be.
+// TestSignalKeysUnasked presses them if no person can be asked, and if none must be asked.
 func TestSignalKeysUnasked(t *testing.T) {
 	press := args{"pid": 1, "special_keys": []string{"Ctrl-C"}}
 	h := startHost(t, nil, "-confirm", "seeds")
@@ -162,11 +160,11 @@ func TestSignalKeysUnasked(t *testing.T) {
 		h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)
 		h.call("write_to_shell", press, nil)
 		h.until(1, schema.Condition{Closed: new(true)})
-		contains(t, h.fail("write_to_shell", press), "No active process found") // Nobody is asked about that.
+		contains(t, h.fail("write_to_shell", press), "No active process found") // There is no question about that.
 	}
 }
 
-// TestQuestionText shows a person what a model, and a host, would rather have obeyed.
+// TestQuestionText shows a person text with control characters that a terminal, and a host, would interpret.
 func TestQuestionText(t *testing.T) {
 	nasty := "rm -rf x\x1b[2K\x1b[1Gecho hi\r \u202e\u0085 abc"
 	const shown = "rm -rf x␛[2K␛[1Gecho hi␍ <U+202E><U+0085> abc"

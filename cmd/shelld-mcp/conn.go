@@ -17,46 +17,45 @@ import (
 )
 
 const (
-	// maxLine is the longest message that is taken, as in the Shell Server Protocol.
+	// maxLine is the maximum length of a message, as in the Shell Server Protocol.
 	maxLine = 16 << 20
-	// maxCalls is how many requests of the host's may be in flight. Each is a goroutine, and
-	// the SDK itself knows no bound.
+	// maxCalls is the maximum number of the host's requests in flight. Each has a goroutine, and the SDK itself has no
+	// limit.
 	maxCalls = 1024
-	// flushTime is how long the end waits for answers that are owed, and for a stdout that
-	// nobody reads.
+	// flushTime is how long the end waits for pending answers, and for a stdout that is not read.
 	flushTime = 2 * time.Second
-	// maxRefusals is how many refusals may wait for the host to read them. Reading goes on
-	// meanwhile, so that the host can end the server whatever it reads.
+	// maxRefusals is the maximum number of error answers that wait for the host to read them. Reading of requests goes
+	// on meanwhile, so that the host can end the server without reading any answer.
 	maxRefusals = 4096
-	// refusalTime is how long one more waits for room, before a host that sends what is
-	// refused and reads nothing is given up.
+	// refusalTime is how long one more error answer waits for room. After that, a host that keeps sending invalid
+	// messages and reads nothing is given up.
 	refusalTime = 10 * time.Second
 )
 
-// A conn carries messages between a host and the SDK: one JSON text a line, as the stdio
-// transport of MCP has it. The SDK's own one ends with the first line that is no message;
-// this one answers it, and reading goes on at the next.
+// A conn carries messages between a host and the SDK: one JSON text a line, as in the stdio transport of MCP. The SDK's
+// own transport ends at the first line that is not a message; a conn answers such a line with an error, and goes on
+// with the next one.
 //
-// It also does what the protocol asks for and the SDK leaves open: nothing is answered that
-// was cancelled, and what is in flight is bounded, by number and by weight (weight.go).
+// It also does two things that the protocol requires and the SDK does not do: it never answers a cancelled request, and
+// it limits the requests in flight, by number and by weight (weight.go).
 type conn struct {
 	// Immutable:
 	log    *slog.Logger
-	end    func() error  // ends the engine, so that what is in flight is answered
+	end    func() error  // ends the engine, so that requests in flight are answered
 	lines  chan line     // from readLines
-	eof    chan struct{} // closed when in has ended
+	eof    chan struct{} // closed at the end of in
 	out    chan []byte   // to writeLines
-	broken chan struct{} // closed when out is, or nobody wants to write any more
+	broken chan struct{} // closed when out fails, or when writeLines ends
 	stop   chan struct{} // closed by Stop
 	closed chan struct{} // closed by Close
-	late   chan struct{} // closed by giveUp: nobody waits for a slow reader any more
-	last   chan struct{} // closed when finish is over
+	late   chan struct{} // closed by giveUp: nothing waits any more for a host that does not read
+	last   chan struct{} // closed when finish has returned
 	refuse chan []byte   // to sendRefusals
-	idle   chan struct{} // closed by settled, once finishing, when nothing is in flight
-	room   chan struct{} // to Read, with room for one: what is held back may fit now
-	// to Read, with room for one: the host is asked something, and is past answering
+	idle   chan struct{} // closed by settled, after finishing is set, when nothing is in flight
+	room   chan struct{} // to Read, with room for one: a held request may fit now
+	// to Read, with room for one: the SDK has sent the host a request that it can no longer answer
 	orphaned chan struct{}
-	// settle is told what became of the answer to a request, before it is sent; nil: nobody is.
+	// settle reports an answer to a request before it is sent or, with dropped set, not sent; nil: no reports
 	settle func(request *mcp.RequestExtra, dropped bool)
 	stops  sync.Once
 	closes sync.Once
@@ -64,18 +63,18 @@ type conn struct {
 	lasts  sync.Once
 
 	mu        sync.Mutex
-	inFlight  map[jsonrpc.ID]*flight // requests of the host's
-	owed      int                    // those, and answers that were not handed to writeLines yet
-	ballast   ballast                // what those weigh
-	held      []*flight              // those that the SDK has not seen yet, in order
+	inFlight  map[jsonrpc.ID]*flight // the host's requests
+	owed      int                    // number of these, and of answers not yet handed to writeLines
+	ballast   ballast                // their weight
+	held      []*flight              // those of them that the SDK has not got yet, in order
 	finishing bool
-	writeErr  error                 // why out broke
-	asked     map[jsonrpc.ID]string // requests to the host that it has not answered, by method
-	deaf      bool                  // nothing is read any more, and so none ever is
+	writeErr  error                 // the error of out
+	asked     map[jsonrpc.ID]string // methods of the requests to the host that it has not answered
+	deaf      bool                  // the host sends nothing more, so no further request to it will be answered
 }
 
-// newConn reads in and writes out, which it closes neither of. end is called when in has
-// ended: it ends what the answers wait for.
+// newConn reads in and writes out, and closes neither. It calls end at the end of in, to end everything that the
+// pending answers wait for.
 func newConn(in io.Reader, out io.Writer, end func() error, log *slog.Logger) *conn {
 	c := &conn{
 		log: log, end: end, inFlight: map[jsonrpc.ID]*flight{}, asked: map[jsonrpc.ID]string{},
@@ -89,14 +88,14 @@ func newConn(in io.Reader, out io.Writer, end func() error, log *slog.Logger) *c
 	return c
 }
 
-// Connect returns c itself: there is one host.
+// Connect returns c: there is one host.
 func (c *conn) Connect(context.Context) (mcp.Connection, error) { return c, nil }
 
-// SessionID is for transports of several sessions.
+// SessionID returns "": only transports with several sessions have IDs.
 func (c *conn) SessionID() string { return "" }
 
-// Read returns the next message of the host's. Before it tells the end it sees to it that
-// what is in flight is answered: the SDK answers nothing after that.
+// Read returns the next message from the host. Before it returns the end, it makes sure that the requests in flight are
+// answered: the SDK sends no answers after that.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	if c.isPast() {
 		return c.readLast(ctx)
@@ -129,8 +128,8 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// readLast is Read once the host is past saying anything: what is in flight is answered
-// meanwhile, and what it waits to hear from the host is said in its place.
+// readLast is Read after the host can send nothing more: meanwhile the requests in flight are answered, and readLast
+// returns an answer for the host to each request that the host has not answered.
 func (c *conn) readLast(ctx context.Context) (jsonrpc.Message, error) {
 	c.lasts.Do(func() {
 		c.past()
@@ -155,10 +154,10 @@ func (c *conn) readLast(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Stop has the connection end as the end of in does.
+// Stop ends the connection as the end of in does.
 func (c *conn) Stop() { c.stops.Do(func() { close(c.stop) }) }
 
-// finish ends the engine, and waits until its answers are on their way.
+// finish ends the engine, and waits until its answers have been sent.
 func (c *conn) finish() {
 	if err := c.end(); err != nil {
 		c.log.Error("something was left behind", "error", err)
@@ -174,15 +173,15 @@ func (c *conn) finish() {
 	case <-c.idle:
 	case <-c.broken:
 	case <-c.late:
-	case <-t.C: // Nobody reads stdout.
+	case <-t.C: // The host does not read stdout.
 		c.giveUp()
 	}
 }
 
-// giveUp has nobody wait any more for a host that does not read.
+// giveUp ends all waits for a host that does not read.
 func (c *conn) giveUp() { c.lates.Do(func() { close(c.late) }) }
 
-// settled tells finish that nothing is in flight. c.mu is held.
+// settled wakes finish if nothing is in flight. The caller holds c.mu.
 func (c *conn) settled() {
 	if !c.finishing || c.owed > 0 {
 		return
@@ -194,7 +193,7 @@ func (c *conn) settled() {
 	}
 }
 
-// take returns the message of a line, or nil where there is none that the SDK should see.
+// take returns the message in a line, or nil if the SDK must not see one.
 func (c *conn) take(line []byte) jsonrpc.Message {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return nil
@@ -212,7 +211,7 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 	}
 	msg, err := jsonrpc.DecodeMessage(line)
 	if err != nil && isAnswer(line) {
-		return nil // An answer is never answered: two that do would go on for ever.
+		return nil // An answer is never answered: two sides that do so would never end.
 	}
 	if err != nil {
 		c.refused(idOf(line), jsonrpc.CodeInvalidRequest, "this is no message of JSON-RPC 2.0: "+err.Error())
@@ -220,9 +219,9 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 	}
 	req, ok := msg.(*jsonrpc.Request)
 	switch {
-	case !ok: // An answer; the SDK knows to what.
+	case !ok: // It is an answer. The SDK knows the request.
 		if inexact(idOf(line)) != "" {
-			return nil // No question has such an id, and the SDK would take it for another's.
+			return nil // No request has such an ID, and the SDK would match it with another one.
 		}
 		if answer, is := msg.(*jsonrpc.Response); is {
 			c.heard(answer.ID)
@@ -237,14 +236,15 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 		}
 	case req.Method == "notifications/cancelled":
 		if inexact(cancelledID(req.Params)) != "" {
-			return nil // No request has such an id, and the SDK would take it for another's.
+			return nil // No request has such an ID, and the SDK would match it with another one.
 		}
 		c.cancelled(req.Params)
 	}
 	return msg
 }
 
-// begin notes a request that the SDK will answer; false: it is refused, or held back.
+// begin adds a request that the SDK will answer. It returns false if the request is refused, or held until there is
+// room.
 func (c *conn) begin(req *jsonrpc.Request, line []byte) bool {
 	f := &flight{req: req, load: weigh(req, len(line)), id: idOf(line), tag: &mcp.RequestExtra{}}
 	req.Extra = f.tag
@@ -258,7 +258,7 @@ func (c *conn) begin(req *jsonrpc.Request, line []byte) bool {
 	c.mu.Unlock()
 	switch {
 	case twice:
-		// With the id itself it would be taken for the answer to the other one.
+		// With the ID itself, the host would take the error for the answer to the other request.
 		c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request with the id %v is in flight: give each its own", req.ID.Raw()))
 	case full:
 		c.refused(f.id, codeBusy, fmt.Sprintf("%d requests are in flight, which is as many as may be: wait for answers, or cancel some", maxCalls))
@@ -268,14 +268,14 @@ func (c *conn) begin(req *jsonrpc.Request, line []byte) bool {
 	return fate == goesOn
 }
 
-// codeBusy is one of the codes that JSON-RPC leaves to servers.
+// codeBusy is one of the error codes that JSON-RPC leaves to servers.
 const codeBusy = -32000
 
-// cancelled notes that a request needs no answer any more.
+// cancelled marks a request as cancelled: it gets no answer.
 func (c *conn) cancelled(params json.RawMessage) {
 	var p mcp.CancelledParams
 	if err := json.Unmarshal(params, &p); err != nil {
-		return // The SDK sees it too, and ignores it.
+		return // The SDK sees the message too, and ignores it.
 	}
 	id, err := jsonrpc.MakeID(p.RequestID)
 	if err != nil {
@@ -289,7 +289,7 @@ func (c *conn) cancelled(params json.RawMessage) {
 	}
 }
 
-// idOf is the id of a message, as it is spelled; nil where it has none that can be answered.
+// idOf returns the ID of a message as it is spelled; nil: it has no ID that can be used in an answer.
 func idOf(line []byte) json.RawMessage {
 	var m struct {
 		ID json.RawMessage `json:"id"`
@@ -303,8 +303,8 @@ func idOf(line []byte) json.RawMessage {
 	return m.ID
 }
 
-// inexact says why a request cannot be answered by its id: the SDK would answer by another
-// number, which may be that of another request. "": it can.
+// inexact returns why the ID of a request cannot be used in an answer: the SDK would use a rounded number, which may be
+// the ID of another request. It returns "" if the ID can be used.
 func inexact(id json.RawMessage) string {
 	if len(id) == 0 || id[0] == '"' {
 		return ""
@@ -312,25 +312,24 @@ func inexact(id json.RawMessage) string {
 	return misfitWhole(id)
 }
 
-// cancelledID is the id of the request that is to be cancelled, as it is spelled; nil where there
-// is none.
+// cancelledID returns the ID of the request to cancel as it is spelled; nil: there is none.
 func cancelledID(params json.RawMessage) json.RawMessage {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
 	}
 	if json.Unmarshal(params, &p) != nil {
-		return nil // The SDK sees it, and ignores it.
+		return nil // The SDK sees the message, and ignores it.
 	}
 	return p.RequestID
 }
 
-// isAnswer says whether a message answers one, if to nothing that was asked.
+// isAnswer reports whether a message is an answer, perhaps to an unknown request.
 func isAnswer(line []byte) bool {
 	var m struct{ Method, Result, Error json.RawMessage }
 	return json.Unmarshal(line, &m) == nil && m.Method == nil && (m.Result != nil || m.Error != nil)
 }
 
-// refused answers what the SDK does not get to see. A nil id is null.
+// refused sends an error for a message that the SDK does not get. A nil ID becomes null.
 func (c *conn) refused(id json.RawMessage, code int, why string) {
 	if id == nil {
 		id = json.RawMessage("null")
@@ -338,7 +337,7 @@ func (c *conn) refused(id json.RawMessage, code int, why string) {
 	c.log.Debug("the host sent what is refused", "code", code, "why", why)
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": why}})
 	if err != nil {
-		return // It is made of what was marshalled before.
+		return // It cannot fail: all parts have been marshalled before.
 	}
 	c.mu.Lock()
 	c.owed++
@@ -362,12 +361,13 @@ func (c *conn) refused(id json.RawMessage, code int, why string) {
 	c.answered()
 }
 
-// sendRefusals sends what refused has queued, beside whoever reads.
+// sendRefusals sends the error answers that refused has queued, so that the reading goroutine need not wait for the
+// host.
 func (c *conn) sendRefusals() {
 	for {
 		select {
 		case body := <-c.refuse:
-			_ = c.send(body) // Where out is broken, Read sees that.
+			_ = c.send(body) // If out has failed, Read ends.
 			c.answered()
 		case <-c.closed:
 			return
@@ -382,7 +382,7 @@ func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
 		f := c.landed(msg.ID)
 		defer c.unload(f)
 		if f != nil && f.cancelled {
-			return nil // "The receiver should not send a response."
+			return nil // MCP: "The receiver should not send a response."
 		}
 	case *jsonrpc.Request:
 		if msg.IsCall() && !c.asks(msg) {
@@ -399,9 +399,8 @@ func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
 	return c.send(body)
 }
 
-// landed takes a request out of those in flight, since the host may use its id again as soon
-// as it sees the answer; nil: there is none with this id. Who has made the answer is told what
-// becomes of it.
+// landed removes a request from those in flight before its answer is sent: the host may use its ID again as soon as it
+// has the answer. It calls settle. It returns nil if no request has this ID.
 func (c *conn) landed(id jsonrpc.ID) *flight {
 	c.mu.Lock()
 	f := c.inFlight[id]
@@ -413,7 +412,7 @@ func (c *conn) landed(id jsonrpc.ID) *flight {
 	return f
 }
 
-// answered notes that an answer is on its way.
+// answered notes that an answer has been sent or dropped.
 func (c *conn) answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -421,7 +420,7 @@ func (c *conn) answered() {
 	c.settled()
 }
 
-// send hands a message to writeLines, which then has written those before it.
+// send hands a message to writeLines; by then, writeLines has written the messages before it.
 func (c *conn) send(body []byte) error {
 	select {
 	case c.out <- append(body, '\n'):
@@ -438,10 +437,10 @@ func (c *conn) send(body []byte) error {
 	}
 }
 
-// errGone says that nobody writes any more.
+// errGone is the error for a message that can no longer be written.
 var errGone = errors.New("the connection to the host has ended")
 
-// Close ends the writing. What was handed over is written, unless nobody reads it.
+// Close ends writing. Messages already handed to writeLines are written, unless the host does not read them.
 func (c *conn) Close() error {
 	c.closes.Do(func() { close(c.closed) })
 	t := time.NewTimer(flushTime)
@@ -495,13 +494,13 @@ func (c *conn) readLines(in io.Reader) {
 	}
 }
 
-// A line is one of the host's, without its end, or says that there was one that is too long.
+// A line is a line from the host without its line end, or stands for one that is too long.
 type line struct {
 	text    []byte
 	tooLong bool
 }
 
-// nextLine reads a line. One that is too long is skipped to its end.
+// nextLine reads a line. It skips a line that is too long.
 func nextLine(r *bufio.Reader) (line, error) {
 	var l line
 	for {

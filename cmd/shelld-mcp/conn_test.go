@@ -16,7 +16,7 @@ import (
 	"shelld/schema"
 )
 
-// A wire is a server in this process as a host sees it that writes bytes.
+// A wire is a server in this process, as seen by a host that writes bytes.
 type wire struct {
 	t     *testing.T
 	front *front
@@ -24,10 +24,10 @@ type wire struct {
 	out   *bufio.Reader
 	outR  *io.PipeReader
 	over  chan error
-	stop  context.CancelFunc // what SIGTERM does
+	stop  context.CancelFunc // as SIGTERM does
 }
 
-// startWire starts a server; the test ends it.
+// startWire starts a server; it ends with the test.
 func startWire(t *testing.T, flags ...string) *wire {
 	t.Helper()
 	needJobs(t)
@@ -63,7 +63,7 @@ func (w *wire) send(line string) {
 	}
 }
 
-// An answered is what came of a request, as it stands on the wire.
+// An answered is the answer to a request, as sent over the connection.
 type answered struct {
 	ID     json.RawMessage
 	Method string
@@ -92,7 +92,7 @@ func (w *wire) initialize() {
 	w.initializeWith(`{}`)
 }
 
-// initializeWith is the same for a host that can do something.
+// initializeWith initializes as a host with capabilities.
 func (w *wire) initializeWith(capabilities string) {
 	w.t.Helper()
 	w.send(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":` + capabilities + `,"clientInfo":{"name":"t","version":"1"}}}`)
@@ -102,7 +102,7 @@ func (w *wire) initializeWith(capabilities string) {
 	w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-// ended waits for the end of the server, and of its jobs.
+// ended waits for the end of the server and of its jobs.
 func (w *wire) ended() {
 	w.t.Helper()
 	select {
@@ -122,7 +122,7 @@ func callLine(id int, name, args string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, name, args)
 }
 
-// TestMalformed sends what is no message, and looks at what comes of the messages behind it.
+// TestMalformed sends invalid messages, and checks that the messages after them are handled.
 func TestMalformed(t *testing.T) {
 	w := startWire(t)
 	w.initialize()
@@ -158,7 +158,7 @@ func TestMalformed(t *testing.T) {
 			t.Errorf("after %.60q: %s %+v", test.line, a.ID, a.Error)
 		}
 	}
-	// What needs no answer gets none.
+	// Messages that need no answer get none.
 	w.send(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}`)
 	w.send(`{"jsonrpc":"2.0","id":{},"result":{}}`)
 	w.send(`{"jsonrpc":"2.0","id":99,"result":{}}`)
@@ -173,8 +173,7 @@ func TestMalformed(t *testing.T) {
 	w.ended()
 }
 
-// TestUnreadRefusals sends what is refused and reads nothing: the end of stdin is seen all the
-// same.
+// TestUnreadRefusals sends invalid messages and reads no answers: the server still notices the end of stdin.
 func TestUnreadRefusals(t *testing.T) {
 	t.Parallel()
 	w := startWire(t)
@@ -186,7 +185,7 @@ func TestUnreadRefusals(t *testing.T) {
 	w.ended()
 }
 
-// TestLastLine sends a message without a line end, and the end behind it.
+// TestLastLine sends a message without a line end, followed by the end of input.
 func TestLastLine(t *testing.T) {
 	w := startWire(t)
 	w.initialize()
@@ -200,7 +199,7 @@ func TestLastLine(t *testing.T) {
 	w.ended()
 }
 
-// TestIDsInFlight gives two requests one id.
+// TestIDsInFlight uses one ID for two requests.
 func TestIDsInFlight(t *testing.T) {
 	w := startWire(t)
 	w.initialize()
@@ -211,15 +210,15 @@ func TestIDsInFlight(t *testing.T) {
 	}
 	_ = w.in.Close()
 	for {
-		if a := w.receive(); string(a.ID) == "1" { // It is answered all the same, as all that is in flight at the end.
+		if a := w.receive(); string(a.ID) == "1" { // It is answered, as all requests in flight are at the end.
 			break
 		}
 	}
 	w.ended()
 }
 
-// TestExactIDs sends requests with ids that would not come back as they are: each is refused by
-// the very id, and none is taken for another request.
+// TestExactIDs sends requests whose IDs would be changed in an answer: each is refused with its exact ID, and none is
+// taken for another request.
 func TestExactIDs(t *testing.T) {
 	w := startWire(t)
 	w.initialize()
@@ -229,11 +228,11 @@ func TestExactIDs(t *testing.T) {
 			t.Errorf("%s: %s %+v", id, a.ID, a.Error)
 		}
 	}
-	// Nor is another request cancelled.
+	// No other request is cancelled, either.
 	w.send(callLine(1, "run_shell_command", `{"command":"read x","ai_callback_delay":3600}`))
 	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.5}}`)
 	asking := schema.JobWaitParams{Handle: handleID(1), Until: []schema.Condition{onInput}, TimeoutMs: schema.NullOf[int64]()}
-	for { // Until the server knows of the job.
+	for { // This repeats until the server knows the job.
 		if err := w.front.ask(t.Context(), "job/wait", asking, nil); err == nil {
 			break
 		}
@@ -256,8 +255,7 @@ func TestExactIDs(t *testing.T) {
 	w.ended()
 }
 
-// TestFlood sends more requests than may be in flight, and reads no answer before all are
-// sent.
+// TestFlood sends more requests than can be in flight, and reads no answer until all are sent.
 func TestFlood(t *testing.T) {
 	w := startWire(t, "-tools", "all")
 	w.initialize()
@@ -273,7 +271,7 @@ func TestFlood(t *testing.T) {
 		_, err := io.WriteString(w.in, b.String())
 		sent <- err
 	}()
-	// Those that are too many are refused at once.
+	// The excess requests are refused at once.
 	busy := 0
 	for busy < n-maxCalls {
 		a := w.receive()
@@ -285,11 +283,11 @@ func TestFlood(t *testing.T) {
 	if err := <-sent; err != nil {
 		t.Fatal(err)
 	}
-	// The others are cancelled, and nothing is said of them any more.
+	// The others are cancelled, and get no answer.
 	for i := range n {
 		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i+1))
 	}
-	// There is room again as soon as they are gone; until then this is refused like them.
+	// There is room again as soon as they are gone; until then this request is refused, too.
 	for {
 		w.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
 		a := w.receive()

@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// misfitText says why a message cannot be read as it is, and the code for that; "": it can. The SDK would
-// read U+FFFD in place of what is no character, in ids and in what is run.
+// misfitText returns the reason, and the error code, if the text of a message cannot be decoded exactly; "": it can.
+// The SDK would replace invalid characters with U+FFFD, even in IDs and in commands.
 func misfitText(line []byte) (code int, why string) {
 	switch {
 	case !utf8.Valid(line):
@@ -20,8 +20,8 @@ func misfitText(line []byte) (code int, why string) {
 	return 0, ""
 }
 
-// noText answers a message with text that cannot be read. A question of the server's has an answer then,
-// that allows nothing.
+// noText answers a message with invalid text with an error. If the message is itself an answer, noText returns an error
+// in its place for the SDK, so that the question has an answer, one that allows nothing.
 func (c *conn) noText(line []byte, code int, why string) jsonrpc.Message {
 	if !isAnswer(line) {
 		id := idOf(line)
@@ -40,8 +40,7 @@ func (c *conn) noText(line []byte, code int, why string) jsonrpc.Message {
 	return &jsonrpc.Response{ID: answer.ID, Error: &jsonrpc.Error{Code: int64(code), Message: why}}
 }
 
-// hasLoneSurrogate reports whether a JSON text has an escape of half a surrogate pair without the
-// other half.
+// hasLoneSurrogate reports whether a JSON text contains an escape of half a surrogate pair without the other half.
 func hasLoneSurrogate(text []byte) bool {
 	for {
 		i := bytes.IndexByte(text, '\\')
@@ -65,8 +64,8 @@ func hasLoneSurrogate(text []byte) bool {
 	}
 }
 
-// escape reads the escape that a valid JSON text begins with; 0 if it begins with none, or with one
-// that is no \u.
+// escape returns the code and the length of the escape at the start of a valid JSON text. The code is 0 if the escape
+// is not \u; both are 0 if there is none.
 func escape(text []byte) (r uint64, length int) {
 	switch {
 	case len(text) < 2 || text[0] != '\\':

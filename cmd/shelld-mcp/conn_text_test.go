@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestNoText sends messages with what is no text in UTF-8, and with escapes that stand for no
-// character: each is refused, by an answer that is JSON, and nothing of it is run.
+// TestNoText sends messages that are not UTF-8, and escapes that encode no character: each is refused, with an answer
+// that is valid JSON, and nothing in them is run.
 func TestNoText(t *testing.T) {
 	w := startWire(t, "-confirm", "none")
 	w.initialize()
@@ -48,8 +48,8 @@ func TestNoText(t *testing.T) {
 	w.ended()
 }
 
-// TestAnswerIDs answers a question of the server's by ids that are nearly its own: none counts.
-// An answer that is no text is an answer, and allows nothing.
+// TestAnswerIDs answers a question of the server with IDs that are almost right: they are ignored. An answer with
+// invalid text counts as an answer, and allows nothing.
 func TestAnswerIDs(t *testing.T) {
 	for _, test := range []struct{ content, want string }{
 		{`{"decision":"deny"}`, "did not allow this"},

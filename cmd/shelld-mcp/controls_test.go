@@ -11,11 +11,11 @@ import (
 	"shelld/screen"
 )
 
-// controls has every kind of them, and acts on the terminal of whoever sees it as it is.
+// controls contains control characters of every kind. Shown as it is, it changes a terminal.
 const controls = "\x1b[2J\a\x7f\u009b2J\u0090q\u009c\u009d0;t\u009c\u202edlrow\u202c\u2066x\u2069"
 
-// What a tool says and what a resource has shows no control character but line ends and tabs,
-// whether it was printed, is a command, a title or a host's own word.
+// TestControlsAreVisible checks the results of tools and the contents of resources: they contain no control characters
+// except line ends and tabs, whether these come from output, a command, a title or the host.
 func TestControlsAreVisible(t *testing.T) {
 	for _, set := range []string{"compact", "seeds"} {
 		t.Run(set, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestControlsAreVisible(t *testing.T) {
 				for _, part := range []string{"stdout", "screen", "info"} {
 					res, err := h.session.ReadResource(h.ctx, &mcp.ReadResourceParams{URI: strings.TrimSuffix(r.URI, "stdout") + part})
 					if err != nil {
-						continue // a job without a terminal has no screen
+						continue // A job without a terminal has no screen.
 					}
 					all += res.Contents[0].Text
 				}
@@ -70,7 +70,7 @@ func TestControlsAreVisible(t *testing.T) {
 	}
 }
 
-// JSON has controls as escapes, and so the same value.
+// TestControlsInJSON checks that control characters in JSON are escaped, and that the value stays the same.
 func TestControlsInJSON(t *testing.T) {
 	got := string(encode(map[string]string{"a": controls + "<ä\u200d>"}))
 	if want := `{"a":"\u001b[2J\u0007\u007f\u009b2J\u0090q\u009c\u009d0;t\u009c\u202edlrow\u202c\u2066x\u2069<ä` + "\u200d" + `>"}`; got != want {

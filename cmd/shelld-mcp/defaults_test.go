@@ -8,8 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestDefaultTools lists the tools of a server that was started without flags: four, without
-// schemas of their results.
+// TestDefaultTools lists the tools of a server that was started without flags: four, without output schemas.
 func TestDefaultTools(t *testing.T) {
 	h := startBareHost(t, "", nil)
 	list, err := h.session.ListTools(h.ctx, nil)
@@ -29,8 +28,8 @@ func TestDefaultTools(t *testing.T) {
 	}
 }
 
-// TestTextAlone calls tools of every kind on a server without -structured: hosts that prefer
-// structured content would hide the text and the picture from their models.
+// TestTextAlone calls tools of every kind on a server without -structured: hosts that prefer structured content would
+// hide the text and the picture from their models.
 func TestTextAlone(t *testing.T) {
 	h := startBareHost(t, "", nil, "-tools", "all", "-confirm", "none")
 	for _, call := range []struct {
@@ -67,8 +66,8 @@ func TestTextAlone(t *testing.T) {
 	}
 }
 
-// TestCacheScope reads everything that MCP 2026-07-28 lets a cache keep: the output of jobs must
-// not be kept for other users.
+// TestCacheScope reads everything that MCP 2026-07-28 allows a cache to keep: a cache must not share the output of jobs
+// between users.
 func TestCacheScope(t *testing.T) {
 	h := startHost(t, nil, "-tools", "compact")
 	h.call("shell", args{"command": "echo secret", "wait": "exit"}, nil)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNothingToTell has the tools answer where a program has written nothing but blank lines: in
-// words, as where there is more, and not as the JSON that stands for a tool without words.
+// TestNothingToTell calls the tools after a program has written nothing but blank lines: they answer with the usual
+// text, and not with the JSON that replaces a missing text.
 func TestNothingToTell(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all", "-confirm", "none")
 	h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)

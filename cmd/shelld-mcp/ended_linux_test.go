@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEndedIsNotListed has errors list what runs, right behind the end of a job: it is not among
-// that. Whether the server has closed it by then is chance.
+// TestEndedIsNotListed checks errors that list the running jobs, right after the end of a job: they do not list it,
+// whether or not the server has closed it by then.
 func TestEndedIsNotListed(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	for i := range 20 {
@@ -25,8 +25,8 @@ func TestEndedIsNotListed(t *testing.T) {
 	}
 }
 
-// TestSurvivorOfSession stops a session that leaves a process behind: all tools say that it runs,
-// and its sessionId is not given to another until it is gone.
+// TestSurvivorOfSession stops a session that leaves a process behind: all tools report that it runs, and its sessionId
+// cannot be reused until the process is gone.
 func TestSurvivorOfSession(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil)

@@ -18,8 +18,7 @@ import (
 	"shelld/schema"
 )
 
-// TestEnds ends the server in each way there is, with jobs and a call in flight: nothing of
-// it is left.
+// TestEnds ends the server in each possible way, with jobs and a call in flight: nothing remains.
 func TestEnds(t *testing.T) {
 	ways := map[string]func(*wire){
 		"stdin ends":  func(w *wire) { _ = w.in.Close() },
@@ -29,7 +28,7 @@ func TestEnds(t *testing.T) {
 			_ = w.outR.CloseWithError(errors.New("nobody reads"))
 			_ = w.in.Close()
 		},
-		"nobody reads": func(w *wire) { _ = w.in.Close() }, // and nobody does below, but for half a line
+		"nobody reads": func(w *wire) { _ = w.in.Close() }, // The test reads only half a line.
 	}
 	for name, end := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +45,7 @@ func TestEnds(t *testing.T) {
 			w.send(callLine(3, "CliRun", `{"command":"echo >`+up+`; sleep 1000","timeout":3600}`))
 			passed(t, up, 1)
 			if name == "stdout ends" || name == "the host is gone" {
-				w.send(`{"jsonrpc":"2.0","id":4,"method":"ping"}`) // Its answer finds out.
+				w.send(`{"jsonrpc":"2.0","id":4,"method":"ping"}`) // The server notices it when it writes the answer.
 			}
 			end(w)
 			if name == "stdin ends" || name == "SIGTERM" {
@@ -57,7 +56,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A gate is a FIFO that a command writes into once it runs.
+// gate makes a FIFO that a command writes to when it runs.
 func gate(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "gate")
@@ -67,7 +66,7 @@ func gate(t *testing.T) string {
 	return name
 }
 
-// passed waits until so many commands have written into a gate.
+// passed waits until n commands have written to a gate.
 func passed(t *testing.T, gate string, n int) {
 	t.Helper()
 	for range n {
@@ -77,7 +76,7 @@ func passed(t *testing.T, gate string, n int) {
 	}
 }
 
-// TestCancel cancels a call: its command is ended, and it is answered with nothing.
+// TestCancel cancels a call: its command is ended, and the call gets no answer.
 func TestCancel(t *testing.T) {
 	for name, args := range map[string]string{
 		"run_shell_command":    `,"ai_callback_delay":3600}`,
@@ -107,7 +106,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestEngineEnds has the server in the process end by itself: so does the connection.
+// TestEngineEnds ends the server in the process by itself: the connection ends, too.
 func TestEngineEnds(t *testing.T) {
 	w := startWire(t)
 	w.initialize()
@@ -117,8 +116,8 @@ func TestEngineEnds(t *testing.T) {
 	w.ended()
 }
 
-// TestEndWithQuestion ends the server while a person is asked: the call that waits for him is
-// answered like all others, and nothing is waited for that never comes.
+// TestEndWithQuestion ends the server while a person is being asked: the call that waits for the decision is answered
+// like all others, and the end does not wait for the decision.
 func TestEndWithQuestion(t *testing.T) {
 	for name, end := range map[string]func(*wire){
 		"stdin ends": func(w *wire) { _ = w.in.Close() },
@@ -146,8 +145,7 @@ func TestEndWithQuestion(t *testing.T) {
 	}
 }
 
-// TestQuestionAfterTheEnd has a person asked by a call that comes to that when nothing is heard
-// of the host any more.
+// TestQuestionAfterTheEnd makes a call that needs a question after the host can send nothing more.
 func TestQuestionAfterTheEnd(t *testing.T) {
 	theirIn, in := io.Pipe()
 	out, theirOut := io.Pipe()

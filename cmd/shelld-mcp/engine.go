@@ -16,32 +16,32 @@ import (
 	"shelld/schema"
 )
 
-// An engine is a server of the Shell Server Protocol in this process, and its one client.
+// An engine is a server of the Shell Server Protocol in this process, with its one client.
 //
-// Goroutines: one serves; it ends when the client has said so, and lets go of everything.
-// The client's reader ends after it.
+// Goroutines: one serves; it ends when the client has sent exit, and releases everything. The client's reader ends
+// after it.
 type engine struct {
 	// Immutable:
 	client *rpc.Client
 	info   schema.InitializeResult
-	in     *io.PipeWriter // what the client says
-	over   chan struct{}  // closed when nothing is left of the server
-	err    error          // what was left behind; to be read once over is closed
+	in     *io.PipeWriter // the client's output
+	over   chan struct{}  // closed when the server has ended and released everything
+	err    error          // error of the end; read only after over is closed
 	ended  sync.Once
-	lists  sync.Mutex // held by the one job/list that is in flight
+	lists  sync.Mutex // held by the one job/list in flight
 
-	mu    sync.Mutex       // guards what follows, and makes a request known before its questions come
-	calls map[string]*call // whose each request in flight is, by its id
+	mu    sync.Mutex       // guards calls; held over a send, so that a request is in calls before the server asks about it
+	calls map[string]*call // the call of each request in flight, by request ID
 }
 
-// errNoJobs says that there is nothing to serve here.
+// errNoJobs is the error on a system without any job mode.
 var errNoJobs = errors.New("this system cannot run jobs: " + strings.Join(jobs.Platform().NotReached, "; "))
 
-// errFlags is what the server refuses of what the flags say.
+// An errFlags is the server's error about an option that a flag has set.
 type errFlags struct{ error }
 
-// startEngine starts a server and initializes it. notice gets its notifications, on the
-// client's reader.
+// startEngine starts a server and initializes it. notice is called for its notifications, on the client's reading
+// goroutine.
 func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.Notice)) (*engine, error) {
 	if len(jobs.Platform().Modes) == 0 {
 		return nil, errNoJobs
@@ -56,7 +56,7 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.No
 	go func() {
 		defer close(e.over)
 		_, serveErr := rpc.Serve(context.Background(), theirIn, theirOut, m, rpc.Options{Version: base.Version(), Log: log})
-		_, _ = theirIn.Close(), theirOut.Close() // They return nil; the client sees the end.
+		_, _ = theirIn.Close(), theirOut.Close() // They return nil; the client gets end of file.
 		e.err = errors.Join(serveErr, m.Close())
 	}()
 	e.client = rpc.NewClient(out, in, notice, nil)
@@ -71,12 +71,11 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.No
 	return e, e.client.Notify("initialized", struct{}{})
 }
 
-// initializeParams are what the flags say, for the server. ask has what a person is to be
-// asked about.
+// initializeParams converts the flags to the parameters of initialize. ask has the actions that need confirmation.
 func (c *config) initializeParams(ask schema.ConfirmOptions) schema.InitializeParams {
 	o := &schema.Options{
-		// The start names the job while the call that has started it waits; the exit goes to the
-		// host's log, and tells why a command could not be run; the end lets a job be forgotten.
+		// Started identifies the job while the call that starts it still waits; exited is logged to the host, and says
+		// why a command could not be run; closed allows the ledger to forget the job.
 		Events:        []string{string(schema.EventNameStarted), string(schema.EventNameExited), string(schema.EventNameClosed)},
 		Env:           &schema.EnvOptions{Inherit: new(c.env)},
 		AllowCommands: c.allowCommands,
@@ -104,11 +103,11 @@ func (c *config) initializeParams(ask schema.ConfirmOptions) schema.InitializePa
 	return p
 }
 
-// end ends the server as a client should, and its jobs with it; it may be called again, and
-// returns when nothing is left.
+// end shuts down the server, and with it all jobs. It may be called several times, and returns when everything is
+// released.
 func (e *engine) end() error {
 	e.ended.Do(func() {
-		// What cannot be said any more need not be: the end of its input ends the server too.
+		// Errors do not matter: the end of its input ends the server too.
 		_ = e.client.Call(context.Background(), "shutdown", struct{}{}, nil)
 		_ = e.client.Notify("exit", struct{}{})
 		_ = e.in.Close()
@@ -118,10 +117,9 @@ func (e *engine) end() error {
 	return e.err
 }
 
-// ask makes a request of c's, and awaits its answer. When ctx is done the request is
-// cancelled.
+// ask sends a request for c and waits for its answer. If ctx is done, it cancels the request.
 func (e *engine) ask(ctx context.Context, c *call, method string, params, result any) error {
-	if method == "job/list" { // It waits for nothing, and several long answers could be more than the outbox takes.
+	if method == "job/list" { // A job/list never waits, and several long answers could exceed the outbox.
 		e.lists.Lock()
 		defer e.lists.Unlock()
 	}
@@ -133,10 +131,10 @@ func (e *engine) ask(ctx context.Context, c *call, method string, params, result
 	return sent.Await(ctx, result)
 }
 
-// send sends a request of c's.
+// send sends a request for c.
 func (e *engine) send(c *call, method string, params any) (*rpc.SentCall, error) {
-	// The server's question about it may come before Send returns: whoever answers that
-	// waits for the lock.
+	// The server's question about the request may come before Send returns: the goroutine that answers it waits for the
+	// lock.
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	sent, err := e.client.Send(method, params)
@@ -146,21 +144,21 @@ func (e *engine) send(c *call, method string, params any) (*rpc.SentCall, error)
 	return sent, err
 }
 
-// callOf is the call that a request in flight was made for; nil where there is none.
+// callOf returns the call of a request in flight; nil: none.
 func (e *engine) callOf(requestID json.RawMessage) *call {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.calls[string(requestID)]
 }
 
-// forget is to be called when a request is answered.
+// forget removes a request from those in flight. It must be called when the request is answered.
 func (e *engine) forget(sent *rpc.SentCall) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.calls, sent.ID())
 }
 
-// answer answers what the server asks.
+// answer answers the server's requests.
 func (e *engine) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	if method != "client/confirm" {
 		return nil, errors.New("shelld-mcp does not answer " + method)
@@ -171,7 +169,7 @@ func (e *engine) answer(ctx context.Context, method string, params json.RawMessa
 	}
 	c := e.callOf(p.RequestID)
 	if c == nil {
-		return schema.ClientConfirmResult{Outcome: schema.ConfirmOutcomeDeny}, nil // Its call is over.
+		return schema.ClientConfirmResult{Outcome: schema.ConfirmOutcomeDeny}, nil // The call is over.
 	}
 	return schema.ClientConfirmResult{Outcome: c.confirm(ctx, questionOf(&p))}, nil
 }

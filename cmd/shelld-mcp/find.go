@@ -12,20 +12,19 @@ import (
 	"shelld/schema"
 )
 
-// Which job a model means, and what it is told where there is none.
+// This file finds the job that a model means, and makes the answers if there is none.
 
-// find finds a job by its handle, by its pid, or by the pid of a process that it has started,
-// whichever the host has kept. Where several would do, the one that the parameter is named
-// after counts, and of a pid what is alive: where pids are small, as in a container, a process
-// may well have the number of a job. But the pid of a process that has ended may be another's
-// by now. nil: there is no such job.
+// find finds a job by its handle, by its PID, or by the PID of a process that it has started: the host may have kept
+// any of them. If several jobs match, the kind of number that the parameter is named after comes first, and among PIDs
+// a living process: on systems with small PIDs, such as containers, a process may well have the number of a job. A PID
+// of an ended process comes last, because it may have been reused. If there is no such job, find returns nil.
 func (c *call) find(ctx context.Context, n int64, pidFirst bool) (*job, error) {
 	byHandle, byPID, alive := c.front.jobs.byNumber(n)
 	switch {
 	case !pidFirst && byHandle != nil:
 		return byHandle, nil
 	case !pidFirst && c.front.jobs.given(n):
-		return nil, nil // It has ended, and is forgotten; whose pid it may be by now was not meant.
+		return nil, nil // The job has ended and is forgotten; a process that has this PID now was not meant.
 	case alive:
 		return byPID, nil
 	}
@@ -39,8 +38,8 @@ func (c *call) find(ctx context.Context, n int64, pidFirst bool) (*job, error) {
 	return byHandle, nil
 }
 
-// owner is the live job that has started a process; nil where none has. The server is asked,
-// and only for what is not the pid of a live job: processes come and go without a word.
+// owner returns the live job that has started a process; nil: none has. It asks the server, but only about PIDs that
+// are not those of live jobs' leaders: no notification reports other processes.
 func (c *call) owner(ctx context.Context, pid int64) (*job, error) {
 	live, err := c.live(ctx)
 	if err != nil {
@@ -59,7 +58,7 @@ func (c *call) owner(ctx context.Context, pid int64) (*job, error) {
 	return nil, nil
 }
 
-// namedJob finds a job by its number, its pid or its name.
+// namedJob finds a job by its number, its PID or its name.
 func (c *call) namedJob(ctx context.Context, name string) (*job, error) {
 	j := c.front.jobs.bySession(name)
 	var n json.Number
@@ -80,10 +79,10 @@ func (c *call) namedJob(ctx context.Context, name string) (*job, error) {
 	return j, nil
 }
 
-// livesElsewhere says whether there is a process that is none of a job's.
+// livesElsewhere reports whether a process with this PID exists, for PIDs that belong to no job.
 func livesElsewhere(pid int64) bool {
 	if pid != int64(int32(pid)) {
-		return false // No system has such; cut to 32 bits it would be another.
+		return false // No system has such a PID; truncated to 32 bits, it would be a different one.
 	}
 	p, err := os.FindProcess(int(pid))
 	if err != nil {
@@ -93,8 +92,8 @@ func livesElsewhere(pid int64) bool {
 	return err == nil || os.IsPermission(err)
 }
 
-// notRunning is the answer to input for a process that is not there, with those that are, and
-// with what it wrote at last: nothing else of the seeds' tools for commands would tell that.
+// notRunning returns the answer to input for a process that is not running: the reason, the job's last output, which no
+// other of the seeds' command tools would return, and the running processes.
 func (c *call) notRunning(ctx context.Context, n int64, j *job) reply {
 	text := fmt.Sprintf("Process %d is not running.", n)
 	if j != nil {
@@ -108,8 +107,7 @@ func (c *call) notRunning(ctx context.Context, n int64, j *job) reply {
 	return reply{text: text + "\n" + c.liveText(ctx), failed: true}
 }
 
-// notReading says why a job takes no input, whose command has ended: n is what the host has
-// called it.
+// notReading returns why a job whose command has ended takes no input. n is the number that the host has used for it.
 func notReading(n int64, info *schema.JobInfo) string {
 	left := pids(info.Background)
 	switch {
@@ -123,7 +121,7 @@ func notReading(n int64, info *schema.JobInfo) string {
 	return fmt.Sprintf("Process %d is not running. %s", n, howEnded(info.Exit))
 }
 
-// liveText lists what could have been meant.
+// liveText lists the running jobs, for an error about an unknown one.
 func (c *call) liveText(ctx context.Context) string {
 	alive, err := c.alive(ctx)
 	if err != nil || len(alive) == 0 {
@@ -140,10 +138,10 @@ func (c *call) liveText(ctx context.Context) string {
 	return strings.Join(lines, "\n")
 }
 
-// leftRunning is said of a job in a list whose command has ended.
+// leftRunning follows a job in a list if its command has ended.
 const leftRunning = " (it has ended, and what it has started runs on)"
 
-// commandOf is what a job runs, in one line's words.
+// commandOf returns the command of a job in one line.
 func commandOf(j *schema.JobInfo) string {
 	switch {
 	case j.Command != nil:

@@ -15,8 +15,8 @@ import (
 	"shelld/schema"
 )
 
-// begin calls a tool with a command that does not end by itself, and returns the pid of that
-// once the server has told of it; answer waits for the tool's answer.
+// begin calls a tool with a command that does not end by itself. It returns the command's PID after the server has
+// reported it; answer waits for the tool's answer.
 func (h *host) begin(tool, command string, a args) (pid int64, answer func() *mcp.CallToolResult) {
 	h.t.Helper()
 	fifo := filepath.Join(h.root, "pid")
@@ -32,14 +32,14 @@ func (h *host) begin(tool, command string, a args) (pid int64, answer func() *mc
 		}
 		over <- res
 	}()
-	said, err := os.ReadFile(fifo) // It waits for whoever writes.
+	said, err := os.ReadFile(fifo) // This waits for the writer.
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	if pid, err = strconv.ParseInt(strings.TrimSpace(string(said)), 10, 64); err != nil {
 		h.t.Fatal(err)
 	}
-	// It may run before the server has told anyone of it.
+	// The command may run before the server has reported it.
 	for h.ctx.Err() == nil {
 		if _, byPID, _ := h.front.jobs.byNumber(pid); byPID != nil {
 			break
@@ -49,11 +49,10 @@ func (h *host) begin(tool, command string, a args) (pid int64, answer func() *mc
 	return pid, func() *mcp.CallToolResult { return <-over }
 }
 
-// gone says whether there is no process with this pid.
+// gone reports whether no process has this PID.
 func gone(pid int64) bool { return syscall.Kill(int(pid), 0) == syscall.ESRCH }
 
-// TestInFlight names jobs whose starting calls are not answered yet: another call may have
-// seen them in the list.
+// TestInFlight uses jobs before the calls that started them are answered: another call may have seen them in the list.
 func TestInFlight(t *testing.T) {
 	for tool, a := range map[string]args{
 		"run_shell_command":    {"ai_callback_delay": 3600},
@@ -66,7 +65,7 @@ func TestInFlight(t *testing.T) {
 			pid, answer := h.begin(tool, "exec sleep 1000", a)
 			if tool == "run_shell_command" {
 				h.call("send_input", args{"handle": 1, "input": "hello", "ai_callback_delay": 0}, nil)
-				h.until(1, schema.Condition{Bytes: new(int64(len("hello")))}) // Its echo.
+				h.until(1, schema.Condition{Bytes: new(int64(len("hello")))}) // This is the echo.
 				contains(t, h.call("read_shell", args{"pid": pid}, nil), "hello")
 			}
 			if got, want := h.call("kill", args{"handle": pid}, nil), fmt.Sprintf("Process %d terminated successfully.", pid); got != want {
@@ -80,7 +79,7 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestBackgroundPIDs names a job by a process that its command has left running.
+// TestBackgroundPIDs identifies a job by a process that its command has left running.
 func TestBackgroundPIDs(t *testing.T) {
 	for _, tool := range []string{"run_shell_command", "execute_bash_command", "CliRun"} {
 		t.Run(tool, func(t *testing.T) {
@@ -111,26 +110,26 @@ func TestBackgroundPIDs(t *testing.T) {
 	}
 }
 
-// TestOthersProcess names a process that is alive, and none of the server's.
+// TestOthersProcess uses the PID of a living process that does not belong to the server.
 func TestOthersProcess(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	pid := os.Getpid()
 	contains(t, h.fail("kill", args{"handle": pid}), fmt.Sprintf("Process %d is none of this server's", pid), "nothing was done")
 }
 
-// TestLiveStaysKnown has more jobs end than are kept: what lives is none of them.
+// TestLiveStaysKnown ends more jobs than are kept: a live job is never forgotten.
 func TestLiveStaysKnown(t *testing.T) {
 	l := newLedger()
 	const handle, pid = 1, 4711
 	name := "dev"
-	// One that has had its pid and its name before is forgotten, and takes neither along.
+	// An earlier job with the same PID and name is forgotten, but the PID and the name stay.
 	l.started(&schema.JobInfo{Handle: 1 << 40, PID: pid, Name: &name}, "")
 	l.close(1 << 40)
 	live := l.started(&schema.JobInfo{Handle: handle, PID: pid, Name: &name}, "")
 	for i := range int64(maxClosed + 100) {
 		l.started(&schema.JobInfo{Handle: 2 + i, PID: 10000 + i}, "")
 		l.close(2 + i)
-		l.close(2 + i) // It is told once; twice does no harm.
+		l.close(2 + i) // It is reported only once, but twice does no harm.
 	}
 	byHandle, _, _ := l.byNumber(handle)
 	_, byPID, alive := l.byNumber(pid)
@@ -145,13 +144,13 @@ func TestLiveStaysKnown(t *testing.T) {
 	}
 }
 
-// TestPIDReuse has the system give the pid of a job that has ended to another one's process.
+// TestPIDReuse has the system reuse the PID of an ended job for a process of another job.
 func TestPIDReuse(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	var r runShellResult
 	h.call("run_shell_command", args{"command": "sleep 1000 & true"}, &r)
 	pid := r.BackgroundPIDs[0]
-	h.front.jobs.started(&schema.JobInfo{Handle: 2, PID: pid}, "") // A handle below any pid that a process gets.
+	h.front.jobs.started(&schema.JobInfo{Handle: 2, PID: pid}, "") // The handle is lower than any PID of a process.
 	h.front.jobs.close(2)
 	c := &call{front: h.front}
 	for _, pidFirst := range []bool{false, true} {
@@ -161,8 +160,8 @@ func TestPIDReuse(t *testing.T) {
 	}
 }
 
-// TestPIDBeforeHandle names a process in the background whose pid is also the handle of a job, as
-// in a container where pids are small: what the parameter is called counts.
+// TestPIDBeforeHandle uses the PID of a background process that is also the handle of a job, as in a container with
+// small PIDs: the name of the parameter decides.
 func TestPIDBeforeHandle(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	var r runShellResult
@@ -176,8 +175,8 @@ func TestPIDBeforeHandle(t *testing.T) {
 	}
 }
 
-// TestForgottenHandle calls kill with the handle of a job that is forgotten, and the number of a
-// process by now: that was not meant, be it somebody else's or a job's.
+// TestForgottenHandle calls kill with the handle of a forgotten job that is also the PID of a process: that process was
+// not meant, whether it belongs to a job or not.
 func TestForgottenHandle(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	var r runShellResult
@@ -198,10 +197,10 @@ func TestForgottenHandle(t *testing.T) {
 		}
 		contains(t, h.fail("send_input", args{"handle": handle, "input": "x"}), fmt.Sprintf("Process %d is not running.", handle), "Handle: 1, PID: ")
 	}
-	// So it is with the pid of one, which is no process's any more.
+	// The same holds for the PID of a forgotten job that belongs to no process any more.
 	if got := h.call("kill", args{"handle": 1 << 40}, nil); !strings.Contains(got, "(already terminated)") {
 		t.Errorf("%q", got)
 	}
 	contains(t, h.call("jobs", nil, nil), "Handle: 1\n")
-	h.call("write_to_shell", args{"pid": r.PID, "input": "x"}, nil) // Here it is a pid that is meant.
+	h.call("write_to_shell", args{"pid": r.PID, "input": "x"}, nil) // Here the PID is meant.
 }

@@ -14,31 +14,30 @@ import (
 	"shelld/schema"
 )
 
-// A config is what the flags say.
+// A config contains the values of the flags.
 type config struct {
 	tools   string // compact, seeds or all
 	confirm string // auto, seeds, all or none
-	unasked string // deny or allow, if the host cannot ask; "" = what confirm says
+	unasked string // deny or allow, if the host cannot ask; "": depends on confirm
 	profile schema.ProfileName
-	shell   string // "" = bash, where there is one
+	shell   string // "": bash, if it is installed
 	// structured adds structured content to each result, and its schema to each tool.
 	structured bool
 
-	root          string   // absolute; "" = the process's own directory
+	root          string   // absolute; "": the current directory of this process
 	allowDirs     []string // absolute
 	allowCommands []string
 	denyCommands  []string
 	env           schema.EnvInherit
-	stateDir      string // absolute; "" = the default
-	memory        bool   // no files
+	stateDir      string // absolute; "": the default
+	memory        bool   // keep no files
 	maxJobs       int64
 
 	level   slog.Level
 	version bool
 }
 
-// words is a flag that may be given several times, and may name several things, with
-// commas between.
+// words is a flag that may be repeated, and takes several words separated by commas.
 type words []string
 
 func (w *words) String() string { return strings.Join(*w, ",") }
@@ -53,8 +52,7 @@ func (w *words) Set(s string) error {
 	return nil
 }
 
-// parseFlags reads the flags. The error says what is wrong with them; usage gets the help that -h asks
-// for.
+// parseFlags reads the flags. Its error is for the user; if -h asks for help, parseFlags writes it to usage.
 func parseFlags(args []string, usage io.Writer) (config, error) {
 	c := config{tools: "compact", confirm: "auto", level: slog.LevelWarn}
 	profile, env := string(schema.ProfileNameAgent), string(schema.EnvInheritCore)
@@ -100,19 +98,19 @@ func parseFlags(args []string, usage io.Writer) (config, error) {
 	return c, c.check()
 }
 
-// allowsUnasked reports whether a call that a person has to allow is made without if the host cannot
-// ask: its own approval of each call has to do then.
+// allowsUnasked reports whether a call that a person must allow is made without a question if the host cannot ask: the
+// host's own approval of each call must then suffice.
 func (c *config) allowsUnasked() bool {
 	return c.unasked == "allow" || c.unasked == "" && c.confirm == "auto"
 }
 
-// check makes directories absolute, and looks for what contradicts itself.
+// check makes directories absolute, and rejects contradictory flags.
 func (c *config) check() error {
 	if c.memory && c.stateDir != "" {
 		return errors.New("-memory keeps no files, and -state-dir says where: give one of them")
 	}
 	if c.shell != "" {
-		// A relative path counts from where a command starts.
+		// A relative path is relative to the directory of each command.
 		if _, err := exec.LookPath(c.shell); err != nil && (filepath.IsAbs(c.shell) || !strings.ContainsAny(c.shell, `/\`)) {
 			return fmt.Errorf("-shell %q: there is no such shell; name one that is installed, or leave it out", c.shell)
 		}

@@ -13,7 +13,7 @@ import (
 	"shelld/schema"
 )
 
-// TestWrongFlags: what is wrong is said in a line of our own words, with what was meant.
+// TestWrongFlags checks that an error in the flags is one line of our own text, with a suggestion.
 func TestWrongFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"-tols compact":  "there is no flag -tols; did you mean -tools?",
@@ -44,7 +44,7 @@ func TestWrongFlags(t *testing.T) {
 	}
 }
 
-// TestRefusedFlags: what the server refuses of the flags is said in the same way, and names no option of the
+// TestRefusedFlags checks that errors of the server about values of flags have the same form, and name no option of the
 // protocol.
 func TestRefusedFlags(t *testing.T) {
 	needJobs(t)
@@ -69,7 +69,7 @@ func TestRefusedFlags(t *testing.T) {
 	}
 }
 
-// TestHelpOnStdout: help that is asked for is no error.
+// TestHelpOnStdout checks that a request for help is not an error.
 func TestHelpOnStdout(t *testing.T) {
 	var log strings.Builder
 	cmd := exec.CommandContext(t.Context(), "shelld-mcp", "-h")
@@ -78,7 +78,7 @@ func TestHelpOnStdout(t *testing.T) {
 		t.Errorf("%v, %s, %s", err, out, &log)
 	}
 	cmd = exec.CommandContext(t.Context(), "shelld-mcp", "-tols", "all")
-	out, _ := cmd.CombinedOutput() // The status is looked at.
+	out, _ := cmd.CombinedOutput() // The status is checked below.
 	if want := "shelld-mcp: there is no flag -tols; did you mean -tools? (shelld-mcp -h)\n"; string(out) != want || cmd.ProcessState.ExitCode() != 2 {
 		t.Errorf("%s, %v", out, cmd.ProcessState)
 	}

@@ -8,31 +8,31 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A flight is a request of the host's that has no answer yet.
+// A flight is a request from the host that has not been answered.
 type flight struct {
 	// Immutable:
 	req  *jsonrpc.Request
 	load load
-	id   json.RawMessage // as the host spells it; nil = it cannot be answered by that
-	// What its call knows it by, which ids are not for: the SDK does not tell tools of them, and the
-	// host may use one again.
+	id   json.RawMessage // as spelled by the host; nil: it cannot be used in an answer
+	// The call's key for the request. IDs cannot be keys: the SDK does not pass them to tools, and the host may reuse
+	// one.
 	tag *mcp.RequestExtra
 
 	cancelled bool // conn.mu
 }
 
-// A fate is what becomes of a request that was read.
+// A fate is the result of admitting a request.
 type fate int
 
 const (
-	refusedBefore fate = iota // its id is in flight, or there are too many
+	refusedBefore fate = iota // its ID is in flight already, or there are too many requests
 	tooHeavy                  // there is no room for it
-	isHeld                    // Read will return it when there is
+	isHeld                    // Read returns it as soon as there is room
 	goesOn
 )
 
-// admit takes a request into those in flight, if there is room. One that only looks is held
-// back until there is, behind those before it. c.mu is held.
+// admit adds a request to those in flight if there is room. If there is none, it holds a looking request until there
+// is, behind the requests already held. The caller holds c.mu.
 func (c *conn) admit(f *flight) fate {
 	queued := f.load.share == looking && len(c.held) > 0
 	fits := !queued && c.ballast.take(f.load)
@@ -48,7 +48,7 @@ func (c *conn) admit(f *flight) fate {
 	return goesOn
 }
 
-// release takes the first request that is held back, if it fits now; nil: there is none.
+// release returns the first held request, if it fits now; otherwise nil.
 func (c *conn) release() jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +61,7 @@ func (c *conn) release() jsonrpc.Message {
 	return f.req
 }
 
-// unload gives back what a request has weighed whose answer is on its way; nil: it was none
-// of those in flight.
+// unload releases the weight of a request after its answer was sent or dropped; nil: the request was not in flight.
 func (c *conn) unload(f *flight) {
 	if f != nil {
 		c.mu.Lock()
@@ -79,8 +78,7 @@ func (c *conn) unload(f *flight) {
 	c.answered()
 }
 
-// dropLocked takes a request out of those that are held back: the SDK never sees it. c.mu is
-// held.
+// dropLocked removes a request from the held ones: the SDK never sees it. The caller holds c.mu.
 func (c *conn) dropLocked(f *flight) bool {
 	i := slices.Index(c.held, f)
 	if i < 0 {
@@ -93,7 +91,7 @@ func (c *conn) dropLocked(f *flight) bool {
 	return true
 }
 
-// dropHeld answers what is held back when all ends.
+// dropHeld answers the held requests with an error at the end.
 func (c *conn) dropHeld() {
 	c.mu.Lock()
 	held := slices.Clone(c.held)

@@ -15,7 +15,7 @@ import (
 	"shelld/schema"
 )
 
-// A front is the MCP server: its tools, and the engine behind them.
+// A front is the MCP server: its tools, and the engine that runs the jobs.
 type front struct {
 	// Immutable:
 	cfg    config
@@ -24,13 +24,13 @@ type front struct {
 	server *mcp.Server
 	jobs   *ledger
 	owed   *answers
-	tools  []string // their names, in the order in which they were added
-	shell  string   // of run_shell_command; "" = the server's default
+	tools  []string // names, in the order in which they were added
+	shell  string   // for run_shell_command; "": the server's default
 
 	session atomic.Pointer[mcp.ServerSession] // nil until the host is connected
 }
 
-// newFront starts the engine and makes the tools.
+// newFront starts the engine and adds the tools.
 func newFront(cfg config, log *slog.Logger) (*front, error) {
 	f := &front{cfg: cfg, log: log, jobs: newLedger(), owed: newAnswers()}
 	engine, err := startEngine(cfg.initializeParams(cfg.confirmOptions()), log, f.notice)
@@ -47,7 +47,7 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 			Instructions: instructions(cfg.tools),
 			Logger:       log,
 			Capabilities: capabilities(),
-			// The SDK's default is public, which allows a cache to hand a job's output to other users.
+			// The SDK's default is public, which would allow a cache to give a job's output to other users.
 			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		})
 	if cfg.tools != "compact" {
@@ -63,7 +63,7 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 	return f, nil
 }
 
-// chooseShell is the shell of the tools whose seeds say bash: that, where there is one.
+// chooseShell returns the shell of the tools whose seeds name bash: bash, if it is installed.
 func (f *front) chooseShell() (string, error) {
 	if f.cfg.shell != "" {
 		return f.cfg.shell, nil
@@ -81,16 +81,16 @@ func (f *front) chooseShell() (string, error) {
 	return "", nil
 }
 
-// serve speaks to the host until it is gone or ctx is done. The engine is ended by then.
+// serve serves the host until it is gone or ctx is done. The engine has ended by then.
 func (f *front) serve(ctx context.Context, c *conn) error {
 	defer context.AfterFunc(ctx, c.Stop)()
 	go func() {
-		<-f.engine.over // It ends with the connection; where it ends by itself, there is nothing left to serve.
+		<-f.engine.over // It ends with the connection; if it ends by itself, nothing is left to serve.
 		c.Stop()
 	}()
 	c.settle = f.owed.settled
-	// The SDK's context is for values: requests end with the connection, which has answered
-	// what can be answered by then.
+	// The SDK uses the context only for its values: requests end with the connection, which has answered as many as
+	// possible by then.
 	session, err := f.server.Connect(context.WithoutCancel(ctx), c, nil)
 	if err != nil {
 		return errors.Join(err, c.Close())
@@ -102,7 +102,7 @@ func (f *front) serve(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// shellOf is the shell parameter of a start; nil for the default.
+// shellOf returns the shell parameter of a start; nil: the default.
 func (f *front) shellOf() *string {
 	if f.shell == "" {
 		return nil
@@ -110,7 +110,7 @@ func (f *front) shellOf() *string {
 	return new(f.shell)
 }
 
-// instructions tell a model how the tools belong together.
+// instructions returns the text that explains to a model how the tools belong together.
 func instructions(tools string) string {
 	var b strings.Builder
 	b.WriteString("Commands run on real terminals of their own. Whatever a command starts belongs to it: ending it ends all of that, and so does the end of this server.")

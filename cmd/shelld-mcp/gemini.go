@@ -9,12 +9,12 @@ import (
 	"shelld/schema"
 )
 
-// The tools of the design for Gemini CLI: run_shell_command, send_input, jobs and kill.
+// This file has the tools of the design for Gemini CLI: run_shell_command, send_input, jobs and kill.
 
-// defaultOutput is how much output a tool of these answers with.
+// defaultOutput is the maximum output in an answer of these tools, by default.
 const defaultOutput = 16384
 
-// patternTime is how long send_input waits for its pattern.
+// patternTime is the time that send_input waits for its pattern.
 const patternTime = 30
 
 func (f *front) addGemini() {
@@ -126,7 +126,7 @@ func runShellCommand(ctx context.Context, c *call, p runShellParams) (reply, err
 	return reply{text: r.text(&p), value: r}, nil
 }
 
-// wait is what run_shell_command waits for.
+// wait returns the wait of run_shell_command.
 func (p *runShellParams) wait() *schema.Wait {
 	w := &schema.Wait{Until: []schema.Condition{}, MaxBytes: new(p.MaxOutput)}
 	limit := p.Delay
@@ -141,7 +141,7 @@ func (p *runShellParams) wait() *schema.Wait {
 	return w
 }
 
-// text is the answer for models, in the seeds' words.
+// text returns the answer for models, in the seeds' words.
 func (r *runShellResult) text(p *runShellParams) string {
 	lines := []string{
 		fmt.Sprintf("Handle: %d", r.Handle),
@@ -229,8 +229,8 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 	return reply{text: orEmpty(strings.TrimLeft(text, "\n")), value: r}, nil
 }
 
-// patternGivenUp says why a wait has ended before its time, with neither the pattern found nor
-// the command ended. param is what the tool calls the pattern.
+// patternGivenUp returns the text for a wait that has ended early because its pattern was given up: the pattern was not
+// found, and the command has not ended. param is the tool's name for the pattern.
 func patternGivenUp(param string) string {
 	return "the wait has ended before its time: " + param + " was given up, since it takes too long over this output (as one with a repetition within another does, such as (a+)+$), or the output cannot be read. " +
 		"Nothing was found, and the command was not ended. Give a simpler one to the next call: a plain text, or fewer of * and +."
@@ -267,7 +267,7 @@ func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
 	return reply{text: strings.Join(blocks, "\n\n"), value: r}, nil
 }
 
-// jobs are those of which anything runs.
+// jobs returns the jobs of which a process is running.
 func (c *call) jobs(ctx context.Context) (jobsResult, error) {
 	r := jobsResult{Jobs: []jobsEntry{}}
 	alive, err := c.alive(ctx)
@@ -290,8 +290,8 @@ func (c *call) jobs(ctx context.Context) (jobsResult, error) {
 	return r, nil
 }
 
-// secondsSince is how long it is since a job was started of which something runs on: the server
-// counts a command's time to its end alone. ended is that.
+// secondsSince returns the seconds since the start of a job that has left processes after the end of its command: the
+// server counts only to the end of the command. ended is that count, returned if startedAt cannot be parsed.
 func secondsSince(startedAt string, ended int64) int64 {
 	started, err := time.Parse(time.RFC3339Nano, startedAt)
 	if err != nil {
@@ -324,7 +324,7 @@ type killResult struct {
 	Killed     int    `json:"killed" jsonschema:"How many processes are gone."`
 }
 
-// killGrace is what a process gets between SIGTERM and SIGKILL, as the seed has it.
+// killGrace is the time, in milliseconds, between SIGTERM and SIGKILL, as in the seed.
 const killGrace = 200
 
 func killJob(ctx context.Context, c *call, p killParams) (reply, error) {

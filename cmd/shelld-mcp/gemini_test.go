@@ -2,8 +2,8 @@ package main
 
 import "testing"
 
-// TestPatternGivenUp waits for a pattern that explodes over the output: the answer says that the
-// wait has ended, and why.
+// TestPatternGivenUp waits for a pattern that takes exponential time on the output: the answer says that the wait has
+// ended, and why.
 func TestPatternGivenUp(t *testing.T) {
 	const explodes, aaab = "^(a+)+$|READY", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"
 	h := startHost(t, nil, "-tools", "all", "-confirm", "none")
@@ -28,7 +28,7 @@ func TestPatternGivenUp(t *testing.T) {
 	}
 }
 
-// TestDurationInBackground lists what runs on behind a command that has ended: its time goes on.
+// TestDurationInBackground lists a process that has outlived its command: its duration keeps growing.
 func TestDurationInBackground(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	h.call("run_shell_command", args{"command": "sleep 1000 & true"}, nil)

@@ -17,40 +17,40 @@ import (
 	"shelld/schema"
 )
 
-// watchdog is for what takes a second where all is well.
+// watchdog limits steps that normally take a second.
 const watchdog = 60 * time.Second
 
-// A host is a client of MCP, and the server that it has started: in this process, over
-// pipes, in the bytes that go over stdin and stdout.
+// A host is an MCP client and the server that it has started: in this process, over pipes, with the bytes that would go
+// over stdin and stdout.
 type host struct {
 	t       testing.TB
 	ctx     context.Context
 	front   *front
 	session *mcp.ClientSession
 	schemas map[string]*jsonschema.Resolved // of the results, by tool
-	root    string                          // the directory in which commands start
-	// structured says that results have structured content beside their text.
+	root    string                          // directory in which commands start
+	// structured means that results have structured content beside their text.
 	structured bool
 }
 
-// startHost starts a server with these flags, and connects to it. The server starts commands
-// in a directory of the test's, and the test fails where anything is left of it.
+// startHost starts a server with these flags, and connects to it. The server starts commands in a temporary directory,
+// and the test fails if anything of it remains.
 func startHost(t testing.TB, o *mcp.ClientOptions, flags ...string) *host {
 	t.Helper()
 	return startHostOf(t, "", o, flags...)
 }
 
-// seedFlags are the flags with which most tests start a server: they call the seeds' tools, and
-// compare the structured content. Flags behind them take precedence.
+// seedFlags are the flags that most tests start a server with: these tests call the seeds' tools, and compare the
+// structured content. Later flags take precedence.
 var seedFlags = []string{"-tools", "seeds", "-structured"}
 
-// startHostOf is the same for a host of one version of MCP; "" is the newest.
+// startHostOf is startHost for a host of one version of MCP; "": the newest.
 func startHostOf(t testing.TB, version string, o *mcp.ClientOptions, flags ...string) *host {
 	t.Helper()
 	return startBareHost(t, version, o, slices.Concat(seedFlags, flags)...)
 }
 
-// startBareHost is the same without seedFlags.
+// startBareHost is startHostOf without seedFlags.
 func startBareHost(t testing.TB, version string, o *mcp.ClientOptions, flags ...string) *host {
 	t.Helper()
 	needJobs(t)
@@ -73,7 +73,7 @@ func startBareHost(t testing.TB, version string, o *mcp.ClientOptions, flags ...
 	over := make(chan error, 1)
 	go func() {
 		err := f.serve(context.Background(), newConn(theirIn, theirOut, f.engine.end, f.log))
-		_ = theirOut.Close() // As the end of the process does.
+		_ = theirOut.Close() // The end of the process does the same.
 		_ = theirIn.Close()
 		over <- err
 	}()
@@ -106,7 +106,7 @@ func startBareHost(t testing.TB, version string, o *mcp.ClientOptions, flags ...
 // args are the arguments of a call.
 type args map[string]any
 
-// try calls a tool. What it answers is held against the tool's schema.
+// try calls a tool, and validates its result against the tool's schema.
 func (h *host) try(tool string, a args) *mcp.CallToolResult {
 	h.t.Helper()
 	res, err := h.session.CallTool(h.ctx, &mcp.CallToolParams{Name: tool, Arguments: map[string]any(a)})
@@ -147,7 +147,7 @@ func (h *host) schemaOf(tool string) *jsonschema.Resolved {
 	return h.schemas[tool]
 }
 
-// text is what a model sees of a result.
+// text returns the text of a result, as a model sees it.
 func text(res *mcp.CallToolResult) string {
 	var b strings.Builder
 	for _, c := range res.Content {
@@ -158,8 +158,7 @@ func text(res *mcp.CallToolResult) string {
 	return b.String()
 }
 
-// call calls a tool that has to succeed, and reads its structured content into out, which
-// may be nil.
+// call calls a tool that must succeed, and decodes its structured content into out, which may be nil.
 func (h *host) call(tool string, a args, out any) string {
 	h.t.Helper()
 	res := h.try(tool, a)
@@ -174,7 +173,7 @@ func (h *host) call(tool string, a args, out any) string {
 	return text(res)
 }
 
-// fail calls a tool that has to fail, and returns what it says.
+// fail calls a tool that must fail, and returns the text of its error.
 func (h *host) fail(tool string, a args) string {
 	h.t.Helper()
 	res := h.try(tool, a)
@@ -184,7 +183,7 @@ func (h *host) fail(tool string, a args) string {
 	return text(res)
 }
 
-// raw calls a tool with arguments as they stand on the wire, and returns what it says.
+// raw calls a tool with arguments in raw JSON, and returns the text of its result.
 func (h *host) raw(tool, args string) string {
 	h.t.Helper()
 	res, err := h.session.CallTool(h.ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
@@ -194,7 +193,7 @@ func (h *host) raw(tool, args string) string {
 	return text(res)
 }
 
-// until waits for a job by the protocol itself, where a tool has nothing to wait with.
+// until waits for a job through the protocol, for conditions that no tool can wait for.
 func (h *host) until(handle int64, c schema.Condition) {
 	h.t.Helper()
 	var r schema.JobWaitResult
@@ -207,7 +206,7 @@ func (h *host) until(handle int64, c schema.Condition) {
 	}
 }
 
-// typed types a line into a job by the protocol itself: no tool tells what comes of it.
+// typed types a line into a job through the protocol: no tool returns the response.
 func (h *host) typed(handle int64, line string) {
 	h.t.Helper()
 	p := schema.JobWriteParams{Handle: handleID(handle), Input: new(line), AppendNewline: new(true)}
@@ -216,7 +215,7 @@ func (h *host) typed(handle int64, line string) {
 	}
 }
 
-// contains fails where a text has not got one of these.
+// contains fails unless the text contains each of these.
 func contains(t testing.TB, text string, want ...string) {
 	t.Helper()
 	for _, w := range want {
@@ -226,7 +225,7 @@ func contains(t testing.TB, text string, want ...string) {
 	}
 }
 
-// lacks fails if a text has one of these.
+// lacks fails if the text contains one of these.
 func lacks(t testing.TB, text string, not ...string) {
 	t.Helper()
 	for _, n := range not {

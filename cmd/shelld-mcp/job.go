@@ -11,33 +11,33 @@ import (
 	"shelld/schema"
 )
 
-// A job is what this side knows of one: how the host may name it, and how far its output was
-// told. Everything else is asked for.
+// A job has the names by which the host may call a job, and the offset of its unread output. All other information is
+// requested from the server.
 type job struct {
-	// Immutable once the server has told of its start, which it does before all else:
+	// Immutable after the server has reported the start, which it does before everything else:
 	handle   int64
 	pid      int64
-	session  string // the sessionId of CliSession, or the name of shell; "" = it has none
-	terminal bool   // it has one
-	file     string // what has the output of its terminal, also when the server has forgotten it; "" = memory alone
+	session  string // the sessionId of CliSession, or the name given to shell; "": none
+	terminal bool   // the job has a terminal
+	file     string // the file with the terminal's output, kept even after the server has forgotten the job; "": memory only
 
-	exited chan struct{} // closed when the server has told of the leader's end
-	hint   *schema.Hint  // why a shell could not run the command; to be read once exited is closed
-	exit   *schema.Exit  // how it ended; the same
+	exited chan struct{} // closed when the server has reported the leader's end
+	hint   *schema.Hint  // why a shell could not run the command; read only after exited is closed
+	exit   *schema.Exit  // how the leader ended; the same
 
-	reading sync.Mutex // held while what is new is taken, and by nobody who waits for it
-	next    int64      // offset of the first byte that was not told yet
-	missed  int64      // bytes before next that nobody was told, since the call that had them was cancelled
-	toldAll bool       // nothing comes behind next
+	reading sync.Mutex // held while unread output is taken; never held during a wait for output
+	next    int64      // offset of the first unread byte
+	missed  int64      // bytes before next that were lost with the answers of cancelled calls
+	toldAll bool       // no output follows next
 }
 
-// id is what names the job in the protocol.
+// id returns the job's ID in the protocol.
 func (j *job) id() json.RawMessage { return handleID(j.handle) }
 
 func handleID(handle int64) json.RawMessage { return strconv.AppendInt(nil, handle, 10) }
 
-// ended is how the command has ended; nil: the server has not told of that. It is known as long
-// as the job is, also where the server has forgotten it.
+// ended returns how the command has ended; nil: the server has not reported it. It is known as long as this job is in
+// the ledger, even if the server has forgotten it.
 func (j *job) ended() *schema.Exit {
 	select {
 	case <-j.exited:
@@ -47,29 +47,28 @@ func (j *job) ended() *schema.Exit {
 	}
 }
 
-// A ledger has the jobs by all their names, from the moment on in which the server tells of
-// their start: a call that starts one may take long, and another one may want to end it
-// meanwhile. Of those that are closed it keeps the last maxClosed; what lives is never
-// forgotten.
+// A ledger contains the jobs by all their names. It has a job as soon as the server reports its start: a call that
+// starts a job may take long, and another call may want to end the job meanwhile. Of the closed jobs it keeps the last
+// maxClosed; it never forgets a live one.
 type ledger struct {
 	mu       sync.Mutex
 	byHandle map[int64]*job
-	byPID    map[int64]*job  // by the leader's pid; of several, since the system reuses it, the last
-	sessions map[string]*job // of several with the same name the last
-	closed   []*job          // in the order in which they were closed
+	byPID    map[int64]*job  // by the leader's PID; if the system has reused it, the last job
+	sessions map[string]*job // if several have the same name, the last
+	closed   []*job          // in the order of closing
 	isClosed map[*job]bool
-	highest  int64  // of the handles that were given
-	told     pidSet // of what commands have left running, and of jobs that are forgotten
+	highest  int64  // highest handle so far
+	told     pidSet // PIDs of processes that commands have left running, and of forgotten jobs
 }
 
-// maxClosed is how many closed jobs are kept; the server itself forgets them much sooner.
+// maxClosed is the number of closed jobs that are kept; the server itself forgets them much sooner.
 const maxClosed = 4096
 
 func newLedger() *ledger {
 	return &ledger{byHandle: map[int64]*job{}, byPID: map[int64]*job{}, sessions: map[string]*job{}, isClosed: map[*job]bool{}}
 }
 
-// of returns the job with a handle, also where its start was not told of.
+// of returns the job with a handle. If its start was not reported, it adds the job.
 func (l *ledger) of(handle int64) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,15 +84,15 @@ func (l *ledger) ofLocked(handle int64) *job {
 	return j
 }
 
-// started notes a job that was started. It is told of by its event, and again by the answer
-// to its start. session is the sessionId that CliSession has for it; "": it goes by its name.
+// started sets the data of a started job. The event and the answer to the start both report it. session is the
+// sessionId given by CliSession; if it is "", the session is the job's name.
 func (l *ledger) started(info *schema.JobInfo, session string) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	j := l.ofLocked(info.Handle)
 	l.highest = max(l.highest, info.Handle)
 	if j.pid != 0 {
-		return j // Others may be reading it.
+		return j // It is immutable: other goroutines may be reading it.
 	}
 	j.pid, j.terminal, j.file = info.PID, info.Mode == schema.ModePty, outputFile(info, schema.StreamPty)
 	l.byPID[j.pid] = j
@@ -106,14 +105,14 @@ func (l *ledger) started(info *schema.JobInfo, session string) *job {
 	return j
 }
 
-// given says whether a job has had this handle, also where it is forgotten by now.
+// given reports whether a job has, or had, this handle, even if it is forgotten.
 func (l *ledger) given(handle int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return handle > 0 && handle <= l.highest
 }
 
-// left notes what a job's command has left running: a model may be told of that.
+// left notes the processes that a job's command has left running: an answer may name them to a model.
 func (l *ledger) left(info *schema.JobInfo) {
 	if len(info.Background) == 0 {
 		return
@@ -125,8 +124,8 @@ func (l *ledger) left(info *schema.JobInfo) {
 	}
 }
 
-// named says whether a number has meant something of a job's, which may be gone by now: its handle,
-// its pid, or that of a process that it has left running.
+// named reports whether a number is or was the handle or the PID of a job, or the PID of a process that a job has left
+// running.
 func (l *ledger) named(n int64) bool {
 	if l.given(n) {
 		return true
@@ -136,7 +135,7 @@ func (l *ledger) named(n int64) bool {
 	return l.byPID[n] != nil || l.told.has(n)
 }
 
-// A pidSet remembers the last maxClosed pids.
+// A pidSet contains the last maxClosed PIDs.
 type pidSet struct {
 	is    map[int64]bool
 	order []int64
@@ -158,8 +157,7 @@ func (s *pidSet) add(pid int64) {
 	}
 }
 
-// close notes that nothing of a job is left, and forgets the oldest of those where there are
-// too many.
+// close marks a job as closed, and forgets the oldest closed jobs if there are too many.
 func (l *ledger) close(handle int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -184,8 +182,8 @@ func (l *ledger) close(handle int64) {
 	}
 }
 
-// byNumber finds the job with a handle and the one with a pid, and says whether the latter
-// may have something alive: only then the pid is its own for sure.
+// byNumber returns the job with the handle and the job with the PID. It reports whether the latter may have living
+// processes: only then the PID cannot have been reused.
 func (l *ledger) byNumber(n int64) (byHandle, byPID *job, alive bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +198,7 @@ func (l *ledger) bySession(id string) *job {
 	return l.sessions[id]
 }
 
-// sessionOf is the sessionId of a job, or "".
+// sessionOf returns the sessionId of a job, or "".
 func (l *ledger) sessionOf(handle int64) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,7 +208,7 @@ func (l *ledger) sessionOf(handle int64) string {
 	return ""
 }
 
-// notice takes what the server tells by itself, on the client's reading goroutine.
+// notice handles the server's notifications. It runs on the client's reading goroutine.
 func (f *front) notice(n rpc.Notice) {
 	var err error
 	switch n.Method {
@@ -235,7 +233,7 @@ func (f *front) notice(n rpc.Notice) {
 	}
 }
 
-// started enters a job under its names, and tells the call that has started it.
+// started adds a job under its names, and sets it in the call that has started it.
 func (f *front) started(p *schema.JobStartedParams) {
 	c := f.engine.callOf(p.RequestID)
 	if c == nil {
@@ -253,7 +251,7 @@ func (f *front) started(p *schema.JobStartedParams) {
 func (f *front) exited(p *schema.JobExitedParams) {
 	j := f.jobs.of(p.Handle)
 	select {
-	case <-j.exited: // It is told once; this is for a server that does not keep to that.
+	case <-j.exited: // The server reports it once; this guards against one that does not.
 		return
 	default:
 	}
@@ -264,11 +262,11 @@ func (f *front) exited(p *schema.JobExitedParams) {
 	}
 }
 
-// start starts a job for a call, and waits where p says so; the outcome is nil where not. A
-// wait that cannot be, as for a pattern that is none, starts nothing.
+// start starts a job for a call, and waits if p has a wait; without one, the outcome is nil. If the wait is invalid,
+// for example for its pattern, no job is started.
 func (c *call) start(ctx context.Context, p schema.JobStartParams) (*job, *schema.JobInfo, *schema.Outcome, error) {
 	p.Profile = new(c.front.cfg.profile)
-	p.Mode = new(schema.ModePty) // Without a terminal there would be nothing to type into.
+	p.Mode = new(schema.ModePty) // Without a terminal the job could not be typed into.
 	if p.Wait != nil {
 		c.progress.watch(nil, p.Wait.TimeoutMs)
 	}
@@ -277,14 +275,14 @@ func (c *call) start(ctx context.Context, p schema.JobStartParams) (*job, *schem
 		c.abandonStart(err)
 		return nil, nil, nil, err
 	}
-	if err := ctx.Err(); err != nil { // It came too late for the server to know.
+	if err := ctx.Err(); err != nil { // The cancellation came too late for the server.
 		c.abandon(r.Job.Handle)
 		return nil, nil, nil, err
 	}
 	return c.front.jobs.started(&r.Job, c.session), &r.Job, r.Outcome, nil
 }
 
-// abandonStart ends a job whose start was cancelled when it had begun.
+// abandonStart ends a job whose start was cancelled after it had begun.
 func (c *call) abandonStart(err error) {
 	refusal, ok := errors.AsType[*rpc.CallError](err)
 	if !ok || refusal.Kind != schema.KindCanceled {
@@ -296,8 +294,8 @@ func (c *call) abandonStart(err error) {
 	}
 }
 
-// abandon ends a job that nobody will ask for, since the call that started it was cancelled
-// before its answer. Nobody waits for its end either.
+// abandon ends a job in the background, once: the call that started it was cancelled before its answer, so that no
+// client knows the job.
 func (c *call) abandon(handle int64) {
 	c.mu.Lock()
 	before := c.left
@@ -308,13 +306,13 @@ func (c *call) abandon(handle int64) {
 	}
 }
 
-// takeBackGrace is what a job gets that was started for nothing.
+// takeBackGrace is the time, in milliseconds, that an abandoned job has to end after SIGTERM.
 const takeBackGrace = 2000
 
 // takeBack ends a job that was started for a call that could not go on.
 func (c *call) takeBack(handle int64) {
 	c.mu.Lock()
-	c.allowed = true // If a person was asked, then about the start.
+	c.allowed = true // If a person was asked, the question was about the start.
 	c.mu.Unlock()
 	err := c.do(context.Background(), "job/kill", schema.JobKillParams{Handle: handleID(handle), GraceMs: new(int64(takeBackGrace))}, nil)
 	if err != nil && !errors.Is(err, rpc.ErrServerGone) && kindOf(err) != schema.KindJobNotFound {

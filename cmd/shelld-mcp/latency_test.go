@@ -10,9 +10,9 @@ import (
 	"shelld/schema"
 )
 
-// BenchmarkLatency measures a tool call against the request of the protocol that it is made
-// of, on one server: screen is read_shell and job/get with job/screen, write is CliWrite and
-// job/write with a wait for input, run is CliRun and job/run.
+// BenchmarkLatency measures a tool call beside the protocol request that it consists of, on one server: screen is
+// read_shell, and job/get with job/screen; write is CliWrite, and job/write with a wait for input; run is CliRun, and
+// job/run.
 func BenchmarkLatency(b *testing.B) {
 	h := startHost(b, nil)
 	h.call("CliSession", args{"command": "stty -echo; exec cat", "sessionId": "c"}, nil)

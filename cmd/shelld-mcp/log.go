@@ -10,9 +10,8 @@ import (
 	"shelld/schema"
 )
 
-// capabilities are what a host is told of the server. Log messages are sent once the host has
-// set a level. The lists of tools and resource templates never change; resources are those of
-// the jobs that there are.
+// capabilities returns the capabilities that the host gets. Log messages are sent after the host has set a level. The
+// lists of tools and of resource templates never change; the resources depend on the jobs.
 func capabilities() *mcp.ServerCapabilities {
 	return &mcp.ServerCapabilities{
 		Logging:   &mcp.LoggingCapabilities{},
@@ -21,7 +20,7 @@ func capabilities() *mcp.ServerCapabilities {
 	}
 }
 
-// tellEnd tells the host's log of the end of a job's command.
+// tellEnd sends a log message about the end of a job's command to the host.
 func (f *front) tellEnd(p *schema.JobExitedParams) {
 	s := f.session.Load()
 	if s == nil {
@@ -31,9 +30,9 @@ func (f *front) tellEnd(p *schema.JobExitedParams) {
 	if id := f.jobs.sessionOf(p.Handle); id != "" {
 		data["sessionId"] = id
 	}
-	// Not on the client's reading goroutine: the host may be slow to read, and it sets the
-	// level; without one nothing is sent.
+	// Not on the client's reading goroutine: the host may read slowly. The host sets the level; before that, nothing is
+	// sent.
 	go func() {
-		_ = s.Log(context.Background(), &mcp.LoggingMessageParams{Level: "info", Logger: "jobs", Data: data}) // Best effort.
+		_ = s.Log(context.Background(), &mcp.LoggingMessageParams{Level: "info", Logger: "jobs", Data: data}) // This is best effort.
 	}()
 }

@@ -1,23 +1,22 @@
-// Command shelld-mcp gives shelld to models: a server of the Model Context Protocol on
-// stdin and stdout, whose tools start commands on real terminals, type into them, wait for
-// facts, and end all that was started.
+// Command shelld-mcp makes shelld usable for models: it is a server of the Model Context Protocol on stdin and stdout,
+// whose tools start commands on real terminals, type into them, wait for conditions, and end all processes that were
+// started.
 //
-// It is a client of the Shell Server Protocol like any other: a server of that runs in the
-// same process, and every tool is made of its requests. Nothing of what a job is, and
-// nothing of what is allowed, is decided here.
+// It is an ordinary client of the Shell Server Protocol: a server of that protocol runs in the same process, and every
+// tool consists of requests to it. The server alone decides what a job is and what is allowed.
 //
 //	host → conn → SDK → tool (gemini.go, screen.go, bash.go, cli*.go, compact.go)
 //	     → call → rpc.Client → pipe → rpc.Serve
 //
 // # Goroutines
 //
-//  1. conn.readLines reads stdin, conn.writeLines writes stdout; each owns its one blocking
-//     call, and ends with the stream.
+//  1. conn.readLines reads stdin, conn.writeLines writes stdout; each makes one kind of blocking call, and
+//     ends with its stream.
 //  2. The SDK has one that takes messages from conn, and one per request.
 //  3. The engine has those of package rpc, on both sides of two pipes.
-//  4. One per call that wants progress; it ends with the call. One that waits for the engine's
-//     end, which comes before that of the connection is over. At the end one of conn's, which
-//     ends the engine and waits for the last answers while Read goes on.
+//  4. Each call with progress has one; it ends with the call. One waits for the end of the engine, which comes
+//     before that of the connection. At the end, conn has one that ends the engine and waits for the last
+//     answers while Read goes on.
 package main
 
 import (
@@ -41,9 +40,8 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// run serves one host. It exits with 0 where the host has closed stdin or a signal came,
-// and nothing was left behind; with 1 where something went wrong, with 2 where it was called
-// wrongly.
+// run serves one host. It returns 0 if the host has closed stdin or a signal came, and everything was released; 1 after
+// an error; 2 if the command line is wrong.
 func run(args []string) int {
 	cfg, err := parseFlags(args, os.Stdout)
 	switch {
@@ -70,8 +68,8 @@ func run(args []string) int {
 		return 1
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: cfg.level}))
-	// A host that died takes stderr along: writing to it must not end the server before its
-	// jobs. Caught rather than ignored, since ignoring is inherited.
+	// If the host dies, stderr breaks too: a write to it must not end the server before its jobs. The signal is caught,
+	// not ignored, because child processes would inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	defer stop()
@@ -86,8 +84,7 @@ func run(args []string) int {
 	return 0
 }
 
-// serve speaks to one host until in ends, ctx is done or out breaks, and lets go of
-// everything.
+// serve serves one host until in ends, ctx is done or out fails, and releases everything.
 func serve(ctx context.Context, in io.Reader, out io.Writer, cfg config, log *slog.Logger) error {
 	f, err := newFront(cfg, log)
 	if err != nil {
@@ -97,7 +94,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, cfg config, log *sl
 	return errors.Join(err, f.engine.end())
 }
 
-// greeting tells a person who has started the server by hand what it is.
+// greeting explains the server to a person who has started it by hand.
 const greeting = `shelld-mcp is a server that hosts of the Model Context Protocol (Claude Code, Codex, VS Code,
 Gemini CLI, Zed, Cursor and others) start as a child process and drive over stdin and
 stdout; on a terminal it has nobody to talk to. docs/mcp.md has what to write into the

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDeletedDirectory: in a deleted directory the server starts, and runs what names another one.
+// TestDeletedDirectory starts the server in a deleted directory: it runs only commands that name another one.
 func TestDeletedDirectory(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	if err := os.Mkdir(gone, 0o700); err != nil {

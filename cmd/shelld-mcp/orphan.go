@@ -7,11 +7,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// What the SDK asks of the host, as what a person says to a question, is answered by the host,
-// or, once it says nothing any more, in its place: a call that waits for a person would never be
-// answered otherwise, and the end would wait for it in vain.
+// Requests from the SDK to the host, such as a question to its person, are answered by the host. After the host can
+// send nothing more, this file answers them in its place: otherwise a call that waits for a person would never be
+// answered, and the end would wait for that call in vain.
 
-// asks notes a request to the host; false: the host is past answering, and need not see it.
+// asks notes a request to the host. It returns false if the host can no longer answer: then the request need not be
+// sent.
 func (c *conn) asks(req *jsonrpc.Request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,14 +26,14 @@ func (c *conn) asks(req *jsonrpc.Request) bool {
 	return !c.deaf
 }
 
-// heard notes that a request to the host has its answer, or needs none any more.
+// heard notes that a request to the host has been answered, or needs no answer any more.
 func (c *conn) heard(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.asked, id)
 }
 
-// withdrawn is heard for what the SDK tells the host to forget.
+// withdrawn calls heard for a request that the SDK cancels at the host.
 func (c *conn) withdrawn(params json.RawMessage) {
 	var p mcp.CancelledParams
 	if json.Unmarshal(params, &p) != nil {
@@ -43,22 +44,22 @@ func (c *conn) withdrawn(params json.RawMessage) {
 	}
 }
 
-// past notes that the host says nothing any more.
+// past notes that the host can send nothing more.
 func (c *conn) past() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deaf = true
 }
 
-// isPast says whether the host says nothing any more.
+// isPast reports whether the host can send nothing more.
 func (c *conn) isPast() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.deaf
 }
 
-// orphan is an answer in the host's place, once that says nothing any more; nil: nothing waits
-// for one. A question is answered as one that was closed.
+// orphan returns an answer to a pending request in the host's place, after the host can send nothing more; nil: no
+// request is pending. The answer to a question says that it was closed.
 func (c *conn) orphan() jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()

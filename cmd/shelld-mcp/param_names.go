@@ -7,10 +7,9 @@ import (
 	"shelld/schema"
 )
 
-// What a model is told that gives a parameter the name which another tool has for it.
+// A model may use the name that another tool has for a parameter; the error then suggests the right one.
 
-// sameParams are names that stand for the same. Tools of several designs are side by side here, and
-// models know more of them.
+// sameParams contains groups of synonyms. The tools come from several designs, and models know still others.
 var sameParams = [][]string{
 	{"command", "cmd", "commandline", "script", "bash"},
 	{"dir_path", "directory", "workingDirectory", "cwd", "dir", "path", "workdir"},
@@ -26,12 +25,12 @@ var sameParams = [][]string{
 	{"force", "kill"},
 }
 
-// plainName is a name without what spellings differ in.
+// plainName removes the differences in spelling from a name.
 func plainName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// meantParam is the parameter of a tool that a name which it does not have most likely means, or "".
+// meantParam returns the parameter of a tool that an unknown name most likely means, or "".
 func meantParam(name string, names []string) string {
 	plain := plainName(name)
 	for _, same := range sameParams {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUnknownParam gives tools parameters by the names that others have for them.
+// TestUnknownParam calls tools with names that other tools have for their parameters.
 func TestUnknownParam(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all")
 	for _, test := range []struct{ tool, name, meant string }{
@@ -34,7 +34,7 @@ func TestUnknownParam(t *testing.T) {
 		{"shell", "timeout", "timeout_seconds"},
 		{"shell_output", "pattern", "find"},
 		{"shell_end", "pid", "job"},
-		{"CliRun", "pid", ""}, // It has nothing like that.
+		{"CliRun", "pid", ""}, // There is no similar parameter.
 		{"jobs", "handle", ""},
 	} {
 		got := h.fail(test.tool, args{test.name: 1})

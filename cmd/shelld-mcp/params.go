@@ -15,18 +15,17 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// What a host sends as the parameters of a tool, held against the tool's schema. It is done
-// here, and not by a validator of schemas, for the words: they are for a model, and say which
-// parameter is wrong, what it was, and what it must be.
+// This file validates the parameters of a tool against its schema. No general schema validator is used, because of its
+// error texts: these are for a model, and contain the wrong parameter, its value, and the values that it can have.
 
-// decode reads the parameters, with their defaults. What is wrong with them is the reason.
+// decode reads the parameters, and adds the defaults. If they are invalid, it returns the reason.
 func decode[In any](t *tool[In], in *jsonschema.Schema, args json.RawMessage) (params In, reason string) {
 	given := map[string]json.RawMessage{}
 	if len(args) > 0 {
 		if err := json.Unmarshal(args, &given); err != nil {
 			return params, schemaReason(t, "the arguments have to be an object")
 		}
-		if given == nil { // null, as some hosts write none.
+		if given == nil { // null, which some hosts send in place of no arguments.
 			given = map[string]json.RawMessage{}
 		}
 	}
@@ -66,7 +65,7 @@ func schemaReason[In any](t *tool[In], why string) string {
 	return "The arguments do not fit the schema of " + t.name + ": " + why
 }
 
-// misfit is the first thing that is wrong with the parameters, or "".
+// misfit returns the first error in the parameters, or "".
 func (t *tool[In]) misfit(in *jsonschema.Schema, given map[string]json.RawMessage) string {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		p := in.Properties[name]
@@ -104,8 +103,8 @@ func unknownParam(name string, in *jsonschema.Schema) string {
 	return fmt.Sprintf("there is no parameter %q%s The parameters are %s.", name, after, strings.Join(names, ", "))
 }
 
-// misfitOf says what is wrong with a value, in words that follow the parameter's name, or "". It
-// knows as much of schemas as inputSchema makes. The words that a value may be are for check.
+// misfitOf returns the error in a value, as words that follow the parameter's name, or "". It supports the parts of
+// schemas that inputSchema generates, except enums: check validates those.
 func misfitOf(p *jsonschema.Schema, value json.RawMessage) string {
 	value = bytes.TrimSpace(value)
 	switch got := typeOf(value); {
@@ -176,14 +175,13 @@ func misfitLeast(p *jsonschema.Schema, value json.RawMessage) string {
 	return ""
 }
 
-// mostWhole is the largest whole number that all hosts can write: beyond, those that count in
-// floating point write another than they mean.
+// mostWhole is the largest whole number that all hosts write exactly: hosts that use floating point round larger ones.
 const mostWhole = 1<<53 - 1
 
-// misfitWhole says what is wrong with a number that must be whole, or "". It looks at the text:
-// as a floating-point number one beyond mostWhole would be another.
+// misfitWhole returns the error in a number that must be whole, or "". It checks the text: as a floating-point number,
+// a number beyond mostWhole would be rounded.
 func misfitWhole(value json.RawMessage) string {
-	const longest = 64 // Nobody writes a whole number so, and reading one may take long.
+	const longest = 64 // No sensible number is longer, and parsing one may take long.
 	n, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || n > mostWhole || n < -mostWhole || len(value) > longest {
 		return fmt.Sprintf("must be a whole number of at most %d, not %s", int64(mostWhole), shown(value))
@@ -194,17 +192,17 @@ func misfitWhole(value json.RawMessage) string {
 	return ""
 }
 
-// plainWhole is a whole number in digits alone: JSON has 65536.0 and 1e4 as well, as some hosts
-// write whole numbers, and Go's decoder takes neither for one.
+// plainWhole converts a whole number to plain digits: in JSON it may also be 65536.0 or 1e4, as some hosts write it,
+// and Go's decoder rejects both for integers.
 func plainWhole(value json.RawMessage) json.RawMessage {
 	n, ok := new(big.Rat).SetString(string(bytes.TrimSpace(value)))
 	if !ok || !n.IsInt() {
-		return value // misfitWhole has refused it.
+		return value // misfitWhole has rejected it.
 	}
 	return json.RawMessage(n.Num().String())
 }
 
-// misfitID is the same as misfitWhole for the number of a job or a process.
+// misfitID is misfitWhole for the number of a job or a process.
 func misfitID(value json.RawMessage) string {
 	if wrong := misfitWhole(value); wrong != "" {
 		return wrong + ": the Handle or the PID that run_shell_command has told, or jobs lists"
@@ -212,7 +210,7 @@ func misfitID(value json.RawMessage) string {
 	return ""
 }
 
-// typeOf is the type of a JSON text, in the words of schemas.
+// typeOf returns the type of a JSON text by its name in schemas.
 func typeOf(value json.RawMessage) string {
 	types := map[byte]string{'"': "string", '{': "object", '[': "array", 't': "boolean", 'f': "boolean", 'n': "null"}
 	if len(value) == 0 {
@@ -235,5 +233,5 @@ func withArticle(name string) string {
 	return "a " + name
 }
 
-// shown is a value as it came, clipped.
+// shown returns a value as it was sent, clipped.
 func shown(value json.RawMessage) string { return clip(string(value), 40) }

@@ -8,39 +8,38 @@ import (
 	"shelld/schema"
 )
 
-// The patterns of models. What a model writes counts on the output as it is told: in lines that end
-// in LF. The server looks at what a terminal gets, where they end in CR LF, or in several CR where a
-// program has written CR LF itself, and may begin with CR, as behind a prompt of readline's. So a pattern is written anew for the server: a line end in it is
-// either, and ^ and $ are the edges of each line, as they are where shell_output searches.
+// Models write patterns for output as the tools return it: in lines that end in LF. The server matches the terminal's
+// raw output: lines end in CR LF, or in several CR and LF if a program has written CR LF itself, and may begin with CR,
+// as after a readline prompt. So a pattern is rewritten for the server: a line end in it matches both forms, and ^ and
+// $ match at the edges of each line, as in the search of shell_output.
 
 const (
-	// lastLineEnd is \n of a model's where it ends the pattern, and anyLineEnd where it does not:
-	// that looks at what comes next, for which the other need not wait. Either takes the CR before LF
-	// all or not at all, and the other those behind: could [^\n]* have some of them, each line could be
-	// read in two ways, and many lines in so many that the pattern would be given up. CR between two LF
-	// belong to the first.
+	// lastLineEnd replaces \n at the end of a pattern, and anyLineEnd elsewhere. anyLineEnd looks at the next
+	// character, for which lastLineEnd must not wait. Both match either all CR before the LF or none, and anyLineEnd
+	// also all CR after it: if [^\n]* could match some of these CR, each line could be matched in two ways, and many
+	// lines in so many ways that the pattern would be given up. CR between two LF belong to the first.
 	lastLineEnd = `(?:(?<![^\r\n]\r+)\r*\n)`
 	anyLineEnd  = `(?:(?<![^\r\n]\r+)\r*\n\r*(?!\r))`
-	// lineStart is ^ of a model's: with the flag m alone it would match within a line end too,
-	// between CR and LF, and before the CR of a line that begins with one. It ends in no group and in
-	// no lookahead, so that what may not be repeated stays so.
+	// lineStart replaces ^: with the flag m alone, ^ would also match within a line end, between CR and LF, and before
+	// the CR of a line that begins with one. It does not end in a group or a lookahead, so that a quantifier after it
+	// stays invalid.
 	lineStart = `^(?!\r+[^\r\n])(?<![^\r\n]\r+(?=\n))`
-	// perLine has ^ and $ match at each line, CR counting as an end of one.
+	// perLine makes ^ and $ match at each line; CR counts as a line end.
 	perLine = "m"
 )
 
-// maxPattern is how many characters the server takes.
+// maxPattern is the server's limit on the length of a pattern, in characters.
 const maxPattern = 4096
 
-// A linePattern is a model's pattern as the server is sent it.
+// A linePattern is a model's pattern, rewritten for the server.
 type linePattern struct {
 	text   string
-	breaks bool // it names line ends, and so means more than a line
+	breaks bool // contains a line end, so it can match several lines
 }
 
-// linePatternOf writes a pattern anew. One that names CR outside of a class, as \r?\n does, was
-// written for a terminal, and is left as it is but for ^. What is no pattern stays none, for the
-// same reason: nothing that is put in changes how the rest is read, and no group is numbered.
+// linePatternOf rewrites a pattern. A pattern with CR outside of a class, such as \r?\n, was written for a terminal,
+// and only its ^ is rewritten. An invalid pattern stays invalid, and no group number changes: the inserted text does
+// not change how the rest is parsed.
 func linePatternOf(pattern string) linePattern {
 	var p linePattern
 	knowsCR := false
@@ -67,8 +66,8 @@ func linePatternOf(pattern string) linePattern {
 
 func isLF(atom string) bool { return atom == `\n` || atom == "\n" }
 
-// eachAtom calls f with the pieces of a pattern: an escape with the character behind its backslash,
-// a class, or one character; rest is what is behind. A class that is never closed goes to the end.
+// eachAtom calls f with each piece of a pattern: an escape with the character after its backslash, a class, or one
+// character. rest is the remaining pattern. A class that is not closed extends to the end.
 func eachAtom(pattern string, f func(atom, rest string)) {
 	for pattern != "" {
 		n := atomLength(pattern)
@@ -89,8 +88,8 @@ func atomLength(pattern string) int {
 	}
 }
 
-// classLength is the length of the class that a pattern begins with. [] and [^] are classes of
-// ECMAScript, and so the first ] that is not escaped closes one.
+// classLength returns the length of the class at the start of a pattern. [] and [^] are classes in ECMAScript, so the
+// first unescaped ] closes a class.
 func classLength(pattern string) int {
 	for i := 1; i < len(pattern); i++ {
 		switch pattern[i] {
@@ -103,8 +102,8 @@ func classLength(pattern string) int {
 	return len(pattern)
 }
 
-// misfitPattern says what is wrong with a pattern that was short enough as it was written, and is
-// too long for the server; "": nothing. param is what the tool calls it.
+// misfitPattern returns the error for a pattern that is short enough as written, but too long for the server after
+// rewriting; "": none. param is the tool's name for the pattern.
 func misfitPattern(param, pattern string) string {
 	if n := utf8.RuneCountInString(linePatternOf(pattern).text); n > maxPattern && utf8.RuneCountInString(pattern) <= maxPattern {
 		return fmt.Sprintf("%s comes to %d characters where its line ends and ^ are written out for a terminal, and may have %d: shorten it.", param, n, maxPattern)
@@ -112,7 +111,7 @@ func misfitPattern(param, pattern string) string {
 	return ""
 }
 
-// condition is that the output has a model's pattern.
+// condition returns the wait condition that the output matches the pattern.
 func (p linePattern) condition() schema.Condition {
 	return schema.Condition{Pattern: new(p.text), Flags: new(perLine)}
 }

@@ -8,7 +8,7 @@ import (
 	"shelld/schema"
 )
 
-// TestLinePattern looks at how the patterns of models are written anew.
+// TestLinePattern checks how the patterns of models are rewritten.
 func TestLinePattern(t *testing.T) {
 	const nl, last, start = anyLineEnd, lastLineEnd, lineStart
 	for _, test := range []struct {
@@ -44,7 +44,7 @@ func TestLinePattern(t *testing.T) {
 	}
 }
 
-// TestLinePatternMatches holds the patterns of models against what a terminal gets.
+// TestLinePatternMatches matches the patterns of models against the output of a terminal.
 func TestLinePatternMatches(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all")
 	const inWait = "in a wait"
@@ -73,9 +73,9 @@ func TestLinePatternMatches(t *testing.T) {
 		{`aa\n\nbb\n`, `^\n`, true, ""},
 		{`aa\n\nbb\n`, `aa\n{2}bb`, true, ""},
 		{`aa\n\nbb\n`, `(?<x>a)\k<x>\n(?<y>\n)b\k<x>?`, true, ""},
-		{`aa\n\nbb\n`, `(a)\1\n(\n)b\2?`, true, ""}, // No group is numbered otherwise.
-		{`cc\r\ndd\n`, `cc\ndd`, true, ""},          // CR CR LF, since the program has written CR LF
-		{`aa\n\rbb\n`, `aa\nbb`, true, ""},          // CR behind a line end moves nothing, as behind a prompt of readline's
+		{`aa\n\nbb\n`, `(a)\1\n(\n)b\2?`, true, ""}, // The group numbers stay the same.
+		{`cc\r\ndd\n`, `cc\ndd`, true, ""},          // This gives CR CR LF, because the program has written CR LF.
+		{`aa\n\rbb\n`, `aa\nbb`, true, ""},          // CR after a line end moves nothing, as after a readline prompt.
 		{`aa\n\rbb\n`, `^bb$`, true, ""},
 		{`aa\n\rbb\n`, `aa\n^bb`, true, ""},
 		{`aa\n\rbb\n`, `^\s+\S`, false, inWait},
@@ -106,9 +106,9 @@ func TestLinePatternMatches(t *testing.T) {
 			t.Errorf("%.40q, %q %s: %s, not %s", test.prints, test.pattern, test.why, got, want)
 		}
 		if test.why == inWait {
-			continue // A search of lines sees the CR that a line begins with.
+			continue // A line search sees the CR at the start of a line.
 		}
-		// What is found while the output comes is found in it afterwards.
+		// A pattern that is found while the output arrives is found in it later.
 		var found shellOutputResult
 		if h.call("shell_output", args{"job": fmt.Sprint(r.Job), "find": test.pattern}, &found); len(found.Matches) > 0 != test.matches {
 			t.Errorf("%.40q, %q %s: shell_output finds %+v", test.prints, test.pattern, test.why, found.Matches)
@@ -116,7 +116,7 @@ func TestLinePatternMatches(t *testing.T) {
 	}
 }
 
-// TestPatternsOfTools goes through the tools that take a pattern.
+// TestPatternsOfTools checks the tools that take a pattern.
 func TestPatternsOfTools(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all")
 	const prints = `while printf 'aa\nbb\n'; read -r x; do :; done; exec cat`
@@ -139,7 +139,7 @@ func TestPatternsOfTools(t *testing.T) {
 		}
 	}
 
-	// What is none is refused as it was written, and starts nothing.
+	// An invalid pattern is rejected as it was written, and starts nothing.
 	for _, pattern := range []string{`(`, `^*`, `\n**`, `[z-a]`, `\n\`, "a(^|$"} {
 		for tool, a := range map[string]args{
 			"run_shell_command": {"command": "touch there", "ai_callback_pattern": pattern},

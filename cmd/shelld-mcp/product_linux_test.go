@@ -18,7 +18,7 @@ import (
 	"shelld/cmd/internal/base"
 )
 
-// A process is the program itself, as a host starts it.
+// A process is the program itself, started as by a host.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -45,7 +45,7 @@ func startProcess(t *testing.T, flags ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // Where the test has failed.
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // This is for a failed test.
 	p.send(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	p.receive(`"id":"i"`)
 	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -59,7 +59,7 @@ func (p *process) send(line string) {
 	}
 }
 
-// receive reads a line that has to have this.
+// receive reads a line that must contain want.
 func (p *process) receive(want string) {
 	p.t.Helper()
 	line, err := p.out.ReadString('\n')
@@ -68,8 +68,8 @@ func (p *process) receive(want string) {
 	}
 }
 
-// holder is a command that leaves processes in groups and sessions of their own, all of which
-// hold a FIFO open. isUp waits until all do, isGone until none does any more.
+// holder returns a command that leaves processes in groups and sessions of their own, which all hold a FIFO open. isUp
+// waits until all hold it, isGone until none does.
 func holder(t *testing.T) (command string, isUp, isGone func()) {
 	t.Helper()
 	fifo := filepath.Join(t.TempDir(), "held")
@@ -78,7 +78,7 @@ func holder(t *testing.T) (command string, isUp, isGone func()) {
 	}
 	up, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		f, err := os.Open(fifo) // When the command has opened it too.
+		f, err := os.Open(fifo) // This returns when the command has opened it, too.
 		if err != nil {
 			ended <- err
 			return
@@ -113,13 +113,13 @@ func holder(t *testing.T) (command string, isUp, isGone func()) {
 	return command, isUp, isGone
 }
 
-// TestProcessEnds ends the program in each way that a system has, with a job that does not go
-// by itself: nothing is left of it.
+// TestProcessEnds ends the program in each way that the system offers, with a job that does not end by itself: nothing
+// remains.
 func TestProcessEnds(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		end    func(*process) error
-		status int // -1: by the signal
+		status int // -1: ended by the signal
 	}{
 		{"stdin is closed", func(p *process) error { return p.in.Close() }, 0},
 		{"SIGTERM", func(p *process) error { return p.cmd.Process.Signal(syscall.SIGTERM) }, 0},
@@ -150,7 +150,7 @@ func TestProcessEnds(t *testing.T) {
 	}
 }
 
-// TestCalledWrongly looks at what the program says to a person.
+// TestCalledWrongly checks the messages for a person.
 func TestCalledWrongly(t *testing.T) {
 	for _, test := range []struct {
 		flags  []string
@@ -179,8 +179,8 @@ func TestCalledWrongly(t *testing.T) {
 	}
 }
 
-// TestOwnStdout looks at the descriptors of the program whose stdout is a pipe that others have,
-// too: what it writes to does not block its threads, and what it was given blocks as before.
+// TestOwnStdout checks the descriptors of a program whose stdout is a pipe shared with other processes: its own
+// descriptor does not block its threads, and the inherited one still blocks.
 func TestOwnStdout(t *testing.T) {
 	needJobs(t)
 	r, w, err := os.Pipe()
@@ -190,7 +190,7 @@ func TestOwnStdout(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	var given syscall.Stat_t
-	if err := syscall.Fstat(int(w.Fd()), &given); err != nil { // Fd has it block, as a host's may.
+	if err := syscall.Fstat(int(w.Fd()), &given); err != nil { // Fd makes it blocking, as a host's pipe may be.
 		t.Fatal(err)
 	}
 	p := &process{t: t, cmd: exec.Command("shelld-mcp", seedFlags...), out: bufio.NewReader(r)}
@@ -201,7 +201,7 @@ func TestOwnStdout(t *testing.T) {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // Where the test has failed.
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // This is for a failed test.
 	p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	p.receive(`"id":1`)
 	proc := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)

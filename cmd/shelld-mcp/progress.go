@@ -13,18 +13,18 @@ import (
 	"shelld/schema"
 )
 
-// progressEvery is how often a host is told that a call goes on. Hosts that end a call after
-// a minute without a word count from the last one.
+// progressEvery is the interval between progress notifications. Hosts that end a call after a minute without a message
+// count from the last one.
 const progressEvery = time.Second
 
-// progress is what a call that waits can tell.
+// progress is the state of a call's wait.
 type progress struct {
 	mu     sync.Mutex
-	handle json.RawMessage // the job that is waited for; nil = none yet
-	until  time.Time       // when the wait ends at the latest; zero = nobody knows
+	handle json.RawMessage // the awaited job; nil: none yet
+	until  time.Time       // deadline of the wait; zero: none
 }
 
-// watch notes what is waited for.
+// watch sets the awaited job and the deadline.
 func (p *progress) watch(handle json.RawMessage, timeoutMs schema.Nullable[int64]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,14 +34,14 @@ func (p *progress) watch(handle json.RawMessage, timeoutMs schema.Nullable[int64
 	}
 }
 
-// startedJob notes the job of a start that waits.
+// startedJob sets the job of a start with a wait.
 func (p *progress) startedJob(handle json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.handle = handle
 }
 
-// reportProgress tells the host of a call, if it has asked for that, until stop is called.
+// reportProgress sends progress notifications, if the host has asked for them, until stop is called.
 func (c *call) reportProgress(ctx context.Context) (stop func()) {
 	token := c.req.Params.GetProgressToken()
 	if token == nil {
@@ -53,7 +53,7 @@ func (c *call) reportProgress(ctx context.Context) (stop func()) {
 		defer close(done)
 		c.tellProgress(ctx, token)
 	}()
-	// Nothing may be told of a call that is answered.
+	// No notification may follow the answer to the call.
 	return func() { cancel(); <-done }
 }
 
@@ -85,7 +85,7 @@ func (c *call) tellProgress(ctx context.Context, token any) {
 	}
 }
 
-// lastLine is the last line of a terminal's output that has something in it.
+// lastLine returns the last line of a terminal's output that is not empty.
 func (c *call) lastLine(ctx context.Context, handle json.RawMessage) string {
 	if handle == nil {
 		return ""

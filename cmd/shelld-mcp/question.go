@@ -16,24 +16,24 @@ import (
 	"shelld/schema"
 )
 
-// A question is what a person is asked about a call.
+// A question asks a person about a call.
 type question struct {
 	action  schema.ConfirmAction
-	command string // what would be run or typed; of a kill, what the job runs
+	command string // the command or the input; for a kill, the job's command
 	cwd     string
-	handle  int64    // 0: of a start
-	verb    string   // of a variable: Set or Unset
-	into    string   // of a write: what the job runs
-	asker   string   // whose call it is
-	roots   []string // what an answer for always would allow; nil: none would be kept
+	handle  int64    // 0: for a start
+	verb    string   // for a variable: Set or Unset
+	into    string   // for a write: the job's command
+	asker   string   // the host and the tool that have made the call
+	roots   []string // the commands that an answer of always would allow; nil: such an answer would not be kept
 
-	// Of a start:
-	unknown     bool               // it may run more than the command shows
-	variables   map[string]*string // those that change which commands run; nil value: unset
-	environment string             // another one if a variable is
+	// For a start:
+	unknown     bool               // it may run more commands than are shown
+	variables   map[string]*string // the variables that change which commands run; nil value: unset
+	environment string             // changes with each variable of the command
 }
 
-// actionVariable is the change of a variable for all commands. The server asks about none.
+// actionVariable is the change of a variable for all commands. The server never asks about it.
 const actionVariable schema.ConfirmAction = "variable"
 
 func questionOf(p *schema.ClientConfirmParams) *question {
@@ -53,10 +53,9 @@ func questionOf(p *schema.ClientConfirmParams) *question {
 	return q
 }
 
-// digest tells what is asked for apart from all else that may be: by the call as the host has
-// made it, which has the very bytes, and by what it would reach. How that is shown is no part
-// of it: while a person thinks, a program may turn off its echo, and what is typed into it is
-// shown as *** from then on.
+// digest identifies the question: it hashes the call as the host has made it, with its exact input, and the target of
+// the action. The text shown for the input is not part of it: while the person decides, a program may turn off its
+// echo, and input for it is then shown as ***.
 func (c *call) digest(q *question) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
@@ -64,27 +63,27 @@ func (c *call) digest(q *question) string {
 	part(c.tool)
 	part(canonical(c.req.Params.Arguments))
 	if part(strconv.FormatInt(q.handle, 10)); q.handle == 0 {
-		part(q.cwd) // Of a start, which reaches what is below that.
+		part(q.cwd) // For a start, which affects everything below this directory.
 		part(q.command)
 		part(q.environment)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// canonical is a JSON text as any host writes it again: the order of members and blanks mean
-// nothing.
+// canonical returns a JSON text in one form, whichever host has written it: without differences in the order of members
+// and in white space.
 func canonical(args json.RawMessage) string {
 	d := json.NewDecoder(bytes.NewReader(args))
 	d.UseNumber()
 	var value any
 	if err := d.Decode(&value); err != nil {
-		return string(args) // It has none; what cannot be read was refused before.
+		return string(args) // The text is empty; invalid arguments were rejected before.
 	}
 	return string(encode(value))
 }
 
-// text is the question for a person, under the titles of the seeds. A model has written much
-// of it, and a host may show it on a terminal: what is no text is shown by its name.
+// text returns the question for a person, with the seeds' titles. Most of it was written by a model, and a host may
+// show it on a terminal: so control characters are replaced with names.
 func (q *question) text() string {
 	cwd := base.Visible(q.cwd, "")
 	var ask string
@@ -107,7 +106,7 @@ func (q *question) text() string {
 	return ask + "\n\n" + q.asker
 }
 
-// more is what a start may run that its command does not show.
+// more lists what a start may run in addition to the shown command.
 func (q *question) more() string {
 	var b strings.Builder
 	for i, name := range slices.Sorted(maps.Keys(q.variables)) {
@@ -126,15 +125,14 @@ func (q *question) more() string {
 	return b.String()
 }
 
-// keeps reports whether the server would keep an answer for always, which it tells: not of what is
-// typed, nor of a line that may run more than is known or that writes into a file.
+// keeps reports whether the server would keep an answer of always. It does not for input, nor for a line that may run
+// unknown commands or writes a file.
 func (q *question) keeps() bool { return len(q.roots) > 0 }
 
-// mostRoots is how many of the commands of a line are named.
+// mostRoots is the maximum number of commands that a question lists.
 const mostRoots = 8
 
-// always says what an answer for always allows: not the line, but the commands in it, with whatever
-// arguments.
+// always describes what an answer of always allows: not this line only, but the commands in it, with any arguments.
 func (q *question) always() string {
 	names, local := make([]string, 0, len(q.roots)), false
 	for _, root := range q.roots {
@@ -161,7 +159,7 @@ func indented(s string) string {
 	return "    " + strings.ReplaceAll(base.Visible(s, "\n"), "\n", "\n    ")
 }
 
-// asker says whose call this is.
+// asker returns a sentence with the host and the tool of this call.
 func (c *call) asker() string {
 	host := "A host without a name"
 	if p := c.req.Session.InitializeParams(); p != nil && p.ClientInfo != nil && p.ClientInfo.Name != "" {
@@ -170,11 +168,11 @@ func (c *call) asker() string {
 	return host + " has called the tool " + c.tool + " of shelld-mcp."
 }
 
-// intoOf is what is shown of the command that input goes to.
+// intoOf returns the command that receives the input, clipped for a question.
 func intoOf(j *schema.JobInfo) string { return clip(commandOf(j), 1000) }
 
-// shownKeys is what a person is shown of a write, as the server shows it, and whether it is
-// keys alone: Ctrl-C can be written as text, too.
+// shownKeys returns the input of a write as a person is shown it, in the server's notation. It reports whether the
+// write consists only of keys; text that consists of control characters, such as Ctrl-C, counts as keys.
 func shownKeys(p *schema.JobWriteParams) (shown string, alone bool) {
 	var b strings.Builder
 	text := func(s *string) bool {

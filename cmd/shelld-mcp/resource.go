@@ -14,13 +14,13 @@ import (
 	"shelld/schema"
 )
 
-// The output of jobs as resources: shelld://job/HANDLE/PART, where HANDLE may be a sessionId.
+// The output of jobs is available as resources: shelld://job/HANDLE/PART, with a handle or a sessionId as HANDLE.
 
-// maxResource bounds a resource: of more output, head and tail are kept. It is the most that
-// the server puts into one answer.
+// maxResource is the maximum size of a resource; of more output, head and tail are returned. It is the server's limit
+// for one answer.
 const maxResource = 1 << 20
 
-// resourceParts are what there is of a job, with its MIME type and what it is.
+// resourceParts are the parts of a job, with MIME type and description.
 var resourceParts = []struct{ name, mime, what string }{
 	{"stdout", "text/plain", "What the job wrote to its terminal, or to stdout: escape sequences removed, redrawn lines in their last state"},
 	{"stderr", "text/plain", "What a job without a terminal wrote to stderr"},
@@ -39,8 +39,8 @@ func (f *front) addResources() {
 	f.server.AddReceivingMiddleware(f.listResources, f.readResources)
 }
 
-// listResources lists the jobs that are known as they are now, in place of a list that would
-// have to be kept.
+// listResources lists the resources of the jobs that are known at the time of the request, so that no list has to be
+// maintained.
 func (f *front) listResources(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method != "resources/list" {
@@ -65,7 +65,7 @@ func (f *front) listResources(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// ask is a request of the front's own, which nobody has to be asked about.
+// ask sends a request that belongs to no tool's call, and needs no confirmation.
 func (f *front) ask(ctx context.Context, method string, params, result any) error {
 	return (&call{front: f}).do(ctx, method, params, result)
 }
@@ -79,7 +79,7 @@ func clip(s string, n int) string {
 
 func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	escaped, part, ok := strings.Cut(strings.TrimPrefix(req.Params.URI, "shelld://job/"), "/")
-	handle, err := url.PathUnescape(escaped) // A sessionId may have any characters.
+	handle, err := url.PathUnescape(escaped) // A sessionId may contain any character.
 	if err != nil {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
@@ -92,7 +92,7 @@ func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) 
 	switch kindOf(err) {
 	case schema.KindJobNotFound:
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
-	case schema.KindNotInteractive: // It has no terminal, and so no screen.
+	case schema.KindNotInteractive: // The job has no terminal, and so no screen.
 		return nil, notFound(req.Params.URI, explained("", err).Error())
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) 
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{content}}, nil
 }
 
-// resourceJob is what names a job in the protocol; nil where nothing can.
+// resourceJob returns the job's ID in the protocol; nil: there is no such job.
 func (f *front) resourceJob(handle string) json.RawMessage {
 	if n, err := strconv.ParseInt(handle, 10, 64); err == nil && n > 0 {
 		return handleID(n)
@@ -143,7 +143,8 @@ func (f *front) readPart(ctx context.Context, id json.RawMessage, part string, t
 	return f.readStream(ctx, id, part, to)
 }
 
-// readStream reads stdout, which for a job with a terminal is all that this has, or stderr.
+// readStream reads stdout or stderr. For a job with a terminal, stdout is the output of the terminal, and the only
+// stream.
 func (f *front) readStream(ctx context.Context, id json.RawMessage, part string, to *mcp.ResourceContents) error {
 	var r schema.JobWaitResult
 	err := f.ask(ctx, "job/wait", schema.JobWaitParams{
@@ -165,7 +166,7 @@ func (f *front) readStream(ctx context.Context, id json.RawMessage, part string,
 	if out.Text != nil {
 		to.Text = *out.Text
 		if out.Truncated != nil && out.Truncated.Mark != nil {
-			info, _ := f.info(ctx, id) // Without, nothing but the amount is told.
+			info, _ := f.info(ctx, id) // Without the information, only the number of omitted bytes is shown.
 			to.Text = withMark(*out.Text, out.Truncated.Mark, keptIn(info, schema.Stream(stream)))
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"shelld/schema"
 )
 
-// What the SDK leaves to be said of a resource: that it is empty, and which there are where one is
-// not.
+// This file completes the SDK's answers about resources: it returns empty texts, and an error about an unknown resource
+// lists the known ones.
 
-// readResources adds that to the answers of the SDK.
+// readResources does so for the answers to resources/read.
 func (f *front) readResources(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
@@ -27,7 +27,7 @@ func (f *front) readResources(next mcp.MethodHandler) mcp.MethodHandler {
 			return nil, &jsonrpc.Error{Code: missing.Code, Message: missing.Message + ". " + f.whichResources(ctx), Data: missing.Data}
 		}
 		if err != nil {
-			return nil, err // What the SDK returns beside it is a nil of its own type.
+			return nil, err // The SDK's result is then a typed nil.
 		}
 		if read, ok := res.(*mcp.ReadResourceResult); ok && len(read.Contents) == 1 && read.Contents[0].Text == "" && read.Contents[0].Blob == nil {
 			return emptyText{read}, nil
@@ -36,11 +36,11 @@ func (f *front) readResources(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// An emptyText is the result of reading a text that is empty. MCP tells texts by their text, and the
-// SDK leaves out one that is empty.
+// An emptyText is the result of reading an empty text. In MCP the member text identifies a text resource, but the SDK
+// omits it if it is empty.
 type emptyText struct{ *mcp.ReadResourceResult }
 
-// MarshalJSON is the SDK's, with the text.
+// MarshalJSON adds the empty text to the SDK's encoding.
 func (r emptyText) MarshalJSON() ([]byte, error) {
 	type content struct {
 		*mcp.ResourceContents
@@ -58,15 +58,14 @@ func (r emptyText) MarshalJSON() ([]byte, error) {
 	return encode(members), nil
 }
 
-// notFound is the error about a resource that is not there, for a reason. readResources says which
-// are.
+// notFound returns the error for a missing resource, with the reason. readResources appends the list of existing ones.
 func notFound(uri, why string) error {
-	data, _ := json.Marshal(map[string]string{"uri": uri}) // Texts can be encoded.
+	data, _ := json.Marshal(map[string]string{"uri": uri}) // Strings can always be encoded.
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found: " + why, Data: data}
 }
 
-// resourceError is any other reason for which a resource cannot be read. An error without a code
-// would go out with 0, which is none.
+// resourceError returns the error for a resource that cannot be read for another reason. An error without a code would
+// be sent with code 0, which is invalid.
 func resourceError(err error) error {
 	if coded, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return coded
@@ -74,10 +73,10 @@ func resourceError(err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: explained("", err).Error()}
 }
 
-// mostNamed is how many jobs an error names.
+// mostNamed is the maximum number of jobs that an error lists.
 const mostNamed = 32
 
-// whichResources says what could have been read.
+// whichResources returns a text with the existing resources.
 func (f *front) whichResources(ctx context.Context) string {
 	var known schema.JobListResult
 	if err := f.ask(ctx, "job/list", schema.JobListParams{}, &known); err != nil {

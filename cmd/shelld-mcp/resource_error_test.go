@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A resource of which the reading fails, as where it was taken back, is told as that. Beside the error the SDK
-// returns a nil of its own type.
+// TestResourceThatCannotBeRead checks that a failed read of a resource, for example one that was cancelled, returns its
+// error. The SDK returns a typed nil beside the error.
 func TestResourceThatCannotBeRead(t *testing.T) {
 	failed := errors.New("it was taken back")
 	read := new(front).readResources(func(context.Context, string, mcp.Request) (mcp.Result, error) {

@@ -10,10 +10,9 @@ import (
 	"shelld/schema"
 )
 
-// The tools of Gemini CLI's interactive shell mode: read_shell and write_to_shell.
+// This file has the tools of Gemini CLI's interactive shell mode: read_shell and write_to_shell.
 
-// specialKeys are the seed's; the server encodes them as the program in the terminal has
-// asked for.
+// specialKeys are the seed's names of keys; the server encodes them for the terminal's present modes.
 var specialKeys = []string{
 	"Enter", "Tab", "Up", "Down", "Left", "Right", "Escape", "Backspace",
 	"Ctrl-C", "Ctrl-D", "Ctrl-Z", "Space", "Delete", "Home", "End",
@@ -36,7 +35,7 @@ func (f *front) addScreen() {
 		title:       "WriteToShell",
 		description: "Sends input to a running background shell process. Use this to interact with TUI applications, REPLs, and interactive commands. After writing, the current screen state is returned. Works with processes that were auto-promoted to background via wait_for_output_seconds or started with is_background=true.",
 		enums:       map[string][]string{"special_keys": specialKeys},
-		signed:      []string{"pid"}, // What is none is for the seed's own words.
+		signed:      []string{"pid"}, // The seed has its own error for a PID that is not positive.
 		ids:         []string{"pid"},
 		destructive: true,
 		asks:        true,
@@ -82,8 +81,8 @@ func checkWriteToShell(p writeToShellParams) string {
 	return ""
 }
 
-// noProcess is the seed's answer where a process has ended, with those that have not. j is its
-// job where it has one: of that a process may be alive that nobody can type into.
+// noProcess returns the seed's answer for a process that has ended, with the list of running ones. j is its job, if
+// any: a process of it may be alive that cannot be typed into.
 func (c *call) noProcess(ctx context.Context, pid int64, j *job) reply {
 	if j != nil {
 		if info, err := c.get(ctx, j.handle); err == nil && slices.Contains(pids(info.Background), pid) {
@@ -118,7 +117,7 @@ func readShell(ctx context.Context, c *call, p readShellParams) (reply, error) {
 	return reply{text: orEmpty(r.Screen), value: r}, nil
 }
 
-// screenText is a screen without the empty rows at its end.
+// screenText joins the lines of a screen, without the empty ones at its end.
 func screenText(lines []string) string {
 	end := len(lines)
 	for end > 0 && lines[end-1] == "" {
@@ -128,10 +127,10 @@ func screenText(lines []string) string {
 }
 
 const (
-	// reactionQuiet is the seed's time for a process to react. It counts from the last
-	// output, so that a screen is not read half drawn.
+	// reactionQuiet is the time that the seed gives a process to react. It is counted from the last output, so that a
+	// screen is not read while it is being drawn.
 	reactionQuiet = 150 * time.Millisecond
-	// reactionTime bounds it for programs that never pause.
+	// reactionTime limits the wait for programs with output that never pauses.
 	reactionTime = 2 * time.Second
 )
 
@@ -148,7 +147,7 @@ func writeToShell(ctx context.Context, c *call, p writeToShellParams) (reply, er
 		return c.noProcess(ctx, pid, nil), nil
 	}
 	w := schema.JobWriteParams{Handle: j.id(), Keys: p.SpecialKeys, Wait: &schema.Wait{
-		// A program that waits for input again has reacted; for the others silence has to do.
+		// A program that waits for input again has reacted; for others, the condition is silence.
 		Until:     []schema.Condition{onInput, {QuietMs: new(reactionQuiet.Milliseconds())}},
 		TimeoutMs: millis(reactionTime), Format: new(schema.WaitFormatScreen),
 	}}
@@ -181,7 +180,7 @@ func writeToShell(ctx context.Context, c *call, p writeToShellParams) (reply, er
 	return reply{text: fmt.Sprintf("Input sent to PID %d. Current screen:\n%s", pid, orEmpty(r.Screen)), value: r}, nil
 }
 
-// invalidKeys is the seed's answer to keys that there are not.
+// invalidKeys returns the seed's error for unknown keys, or "".
 func invalidKeys(keys []string) string {
 	var bad []string
 	for _, k := range keys {
@@ -195,8 +194,8 @@ func invalidKeys(keys []string) string {
 	return fmt.Sprintf("Error: Invalid special keys: %s. Valid keys are: %s", strings.Join(bad, ", "), strings.Join(specialKeys, ", "))
 }
 
-// seesInput says whether the server can tell that a job waits for input; without, the
-// condition is an error.
+// seesInput reports whether the server can detect that a job waits for input; if it cannot, the condition would be an
+// error.
 func (f *front) seesInput() bool {
 	switch f.engine.info.Capabilities.InputDetection.Tier {
 	case schema.InputDetectionTierExact, schema.InputDetectionTierLikely:

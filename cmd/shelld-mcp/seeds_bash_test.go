@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// bashSeeds are for execute_bash_command.
+// bashSeeds are the tests of execute_bash_command.
 var bashSeeds = map[string]func(*testing.T){
 	"execute_bash_command/command": func(t *testing.T) {
 		h := startHost(t, nil, "-confirm", "none")
@@ -68,7 +68,7 @@ var bashSeeds = map[string]func(*testing.T){
 		}
 		contains(t, got, "Background PIDs: "+numbers(r.BackgroundPIDs), "Stdout: "+r.Stdout)
 		last, err := strconv.ParseInt(strings.TrimSpace(r.Stdout), 10, 64)
-		if err != nil || !slices.Contains(r.BackgroundPIDs, last) { // The shell's own $! is one of them.
+		if err != nil || !slices.Contains(r.BackgroundPIDs, last) { // It includes the shell's own $!.
 			t.Errorf("%q is not among %v", r.Stdout, r.BackgroundPIDs)
 		}
 		contains(t, h.call("kill", args{"handle": r.Handle}, nil), "terminated successfully")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// cliSeeds are for the tools of the CLI Tools Specification that have no session.
+// cliSeeds are the tests of the tools without a session in the CLI Tools Specification.
 var cliSeeds = map[string]func(*testing.T){
 	"CliGetPlatform": func(t *testing.T) {
 		h := startHost(t, nil)
@@ -55,7 +55,7 @@ var cliSeeds = map[string]func(*testing.T){
 		if want := filepath.Join(h.root, "sub"); strings.TrimSpace(r.Stdout) != want || r.WorkingDirectory != want {
 			t.Errorf("%+v", r)
 		}
-		h.call("CliRun", args{"command": "pwd"}, &r) // It is the next command's again.
+		h.call("CliRun", args{"command": "pwd"}, &r) // The next command starts in the root again.
 		if strings.TrimSpace(r.Stdout) != h.root {
 			t.Errorf("%+v", r)
 		}
@@ -65,7 +65,7 @@ var cliSeeds = map[string]func(*testing.T){
 		h := startHost(t, nil)
 		h.hasDefault("CliRun", "timeout", 30.0)
 		var r cliRunResult
-		// Not a second: the shell has to have printed by then, however slow the machine is.
+		// One second would be too short: the shell must have printed by then, even on a slow machine.
 		h.call("CliRun", args{"command": "echo partial; exec sleep 1000", "timeout": 3}, &r)
 		if r.Status != "timeout" || r.ExitCode != nil || r.Stdout != "partial\n" || r.Suggestion != timeoutSuggestion || r.Duration < 3 {
 			t.Errorf("%+v", r)
@@ -166,7 +166,7 @@ var cliSeeds = map[string]func(*testing.T){
 			t.Errorf("%+v", r)
 		}
 		var run cliRunResult
-		h.call("CliRun", args{"command": "echo [$MY_VAR]"}, &run) // Elsewhere it is not.
+		h.call("CliRun", args{"command": "echo [$MY_VAR]"}, &run) // It is not set for other commands.
 		contains(t, run.Stdout, "[]")
 		contains(t, h.fail("CliEnv", args{"action": "list", "sessionId": "no"}), `There is no session "no".`)
 		h.call("CliSession", args{"command": "cat", "sessionId": "c"}, nil)

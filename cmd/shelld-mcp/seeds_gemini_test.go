@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// geminiSeeds are for the design of an interactive shell management: run_shell_command,
-// send_input, jobs and kill.
+// geminiSeeds are the tests for the design of an interactive shell: run_shell_command, send_input, jobs and kill.
 var geminiSeeds = map[string]func(*testing.T){
 	"run_shell_command/command": func(t *testing.T) {
 		h := startHost(t, nil)
@@ -62,7 +61,7 @@ var geminiSeeds = map[string]func(*testing.T){
 		if took := time.Since(begun); took < 200*time.Millisecond || !r.Running || r.ExitCode != nil {
 			t.Errorf("after %v: %+v", took, r)
 		}
-		// The end of the command is not waited beyond.
+		// The wait ends with the command.
 		h.call("run_shell_command", args{"command": "true", "ai_callback_delay": 3600}, &r)
 		contains(t, h.fail("run_shell_command", args{"command": "true", "ai_callback_delay": -1}), "ai_callback_delay")
 	},
@@ -136,7 +135,7 @@ var geminiSeeds = map[string]func(*testing.T){
 		h := startHost(t, nil)
 		var r runShellResult
 		h.call("run_shell_command", args{"command": "cat", "is_background": true}, &r)
-		for _, n := range []int64{r.Handle, r.PID} { // The seed's handle is a pid.
+		for _, n := range []int64{r.Handle, r.PID} { // The seed's handle is a PID.
 			contains(t, h.call("send_input", args{"handle": n, "input": "by " + strconv.FormatInt(n, 10), "ai_callback_pattern": "by \\d+"}, nil), fmt.Sprint("by ", n))
 		}
 		contains(t, h.fail("send_input", args{"handle": 1.5, "input": "x"}), "handle must be a whole number")
@@ -176,7 +175,7 @@ var geminiSeeds = map[string]func(*testing.T){
 		h := startHost(t, nil)
 		h.call("run_shell_command", args{"command": "echo 'ED> '; while read -r x; do echo \"did $x\"; echo 'ED> '; done", "ai_callback_pattern": "ED> "}, nil)
 		var r sendInputResult
-		// The prompt that was there before, and the echo of the input, are no answer to it.
+		// The earlier prompt and the echo of the input do not match.
 		got := h.call("send_input", args{"handle": 1, "input": "ED> ", "ai_callback_pattern": "ED> \\r?\\n", "ai_callback_delay": 0}, &r)
 		contains(t, got, "did ED>")
 		if !r.PatternMatched {
@@ -200,7 +199,7 @@ var geminiSeeds = map[string]func(*testing.T){
 	"kill/handle": func(t *testing.T) {
 		h := startHost(t, nil, "-confirm", "none")
 		var r runShellResult
-		// It takes no notice of SIGTERM, nor does what it has started: SIGKILL follows.
+		// The command and its child ignore SIGTERM: SIGKILL follows.
 		h.call("run_shell_command", args{"command": "trap '' TERM; sleep 1000 & echo ready; wait", "ai_callback_pattern": "ready"}, &r)
 		var k killResult
 		if got := h.call("kill", args{"handle": 1}, &k); got != "Process 1 terminated successfully." || k.Killed != 2 {

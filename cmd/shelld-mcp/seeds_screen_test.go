@@ -8,7 +8,7 @@ import (
 	"shelld/schema"
 )
 
-// screenSeeds are for read_shell and write_to_shell.
+// screenSeeds are the tests of read_shell and write_to_shell.
 var screenSeeds = map[string]func(*testing.T){
 	"read_shell/pid": func(t *testing.T) {
 		h := startHost(t, nil, "-confirm", "none")
@@ -46,7 +46,7 @@ var screenSeeds = map[string]func(*testing.T){
 	},
 	"write_to_shell/special_keys": func(t *testing.T) {
 		h := startHost(t, nil, "-confirm", "none")
-		// Each key in turn, as a program sees it that reads them in its ordinary mode.
+		// Each key is sent in turn, as a program in the normal keypad mode gets it.
 		h.call("run_shell_command", args{"command": "stty raw -echo; echo ready; exec od -An -tx1 -v -w1", "ai_callback_pattern": "ready"}, nil)
 		want := map[string]string{
 			"Enter": "0d", "Tab": "09", "Up": "1b 5b 41", "Down": "1b 5b 42", "Left": "1b 5b 44", "Right": "1b 5b 43", "Escape": "1b", "Backspace": "7f",

@@ -15,9 +15,9 @@ import (
 	"shelld/schema"
 )
 
-// opened starts a session that comes to wait for input, and returns what CliSession has answered,
-// and what it wrote until it waits: CliSession answers after a time in any case, and on a machine
-// that is busy a shell may take longer to its first prompt.
+// opened starts a session that waits for input. It returns the answer of CliSession, and all output until the session
+// waits: CliSession answers after a fixed time, and on a busy machine a shell may take longer to print its first
+// prompt.
 func (h *host) opened(a args) (r cliSessionResult, wrote string) {
 	h.t.Helper()
 	h.call("CliSession", a, &r)
@@ -33,7 +33,7 @@ func (h *host) opened(a args) (r cliSessionResult, wrote string) {
 	return r, wrote
 }
 
-// sessionSeeds are for its sessions: CliSession, CliRead, CliWrite and CliStop.
+// sessionSeeds are the tests of the tools with sessions: CliSession, CliRead, CliWrite and CliStop.
 var sessionSeeds = map[string]func(*testing.T){
 	"CliSession/command": func(t *testing.T) {
 		h := startHost(t, nil)
@@ -41,11 +41,12 @@ var sessionSeeds = map[string]func(*testing.T){
 		if r.Status != "started" || wrote != "Continue? [y/N] " || !r.IsRunning || r.Hint != sessionHint || !regexp.MustCompile(`^session-[0-9a-f]{8}$`).MatchString(r.SessionID) {
 			t.Errorf("%+v, which wrote %q", r, wrote)
 		}
-		// Without, it is the shell.
+		// Without a command, it is the shell.
 		if r, wrote = h.opened(nil); !r.IsRunning || r.Shell == "" || r.PID == 0 || wrote == "" {
 			t.Errorf("%+v, which wrote %q", r, wrote)
 		}
-		// CliSession tells of the end where that has come by then: of a later one, on a busy machine.
+		// CliSession reports the end of the command if it ends soon enough; on a busy machine, that takes several
+		// attempts.
 		for r = (cliSessionResult{IsRunning: true}); r.IsRunning; {
 			r = cliSessionResult{}
 			h.call("CliSession", args{"command": "gti"}, &r)
@@ -71,8 +72,8 @@ var sessionSeeds = map[string]func(*testing.T){
 		}
 		contains(t, h.fail("CliSession", args{"command": "cat", "sessionId": "mine"}), `A session "mine" is running`, "- mine (pid ")
 		h.call("CliStop", args{"sessionId": "mine"}, nil)
-		h.call("CliSession", args{"command": "cat", "sessionId": "mine"}, nil) // It is free again.
-		// The seed takes any, and so do all tools that take one.
+		h.call("CliSession", args{"command": "cat", "sessionId": "mine"}, nil) // The name is free again.
+		// The seed accepts any sessionId, and so do all tools that take one.
 		for _, id := range []string{"not mine", "550e8400-e29b-41d4-a716-446655440000", "4711", "a/b?c", "ünïcödé", strings.Repeat("x", maxSessionID), nameOf("not mine")} {
 			h.call("CliSession", args{"command": "cat", "sessionId": id}, &r)
 			if r.SessionID != id {
@@ -103,7 +104,7 @@ var sessionSeeds = map[string]func(*testing.T){
 		var w cliWriteResult
 		h.call("CliWrite", args{"sessionId": "c", "input": "one{enter}"}, &w)
 		var r cliReadResult
-		// What was told is not told again.
+		// Output is returned only once.
 		h.call("CliRead", args{"sessionId": "c"}, &r)
 		if r.Output != "" || !r.IsRunning || !r.WaitingForInput || r.HasMore {
 			t.Errorf("%+v", r)
@@ -122,7 +123,7 @@ var sessionSeeds = map[string]func(*testing.T){
 		var r cliReadResult
 		begun := time.Now()
 		h.call("CliRead", args{"sessionId": "c", "timeout": 0.3}, &r)
-		if r.Output == "" { // CliSession has told it: then this one has waited for more.
+		if r.Output == "" { // CliSession has returned the output, so this call has waited for more.
 			if took := time.Since(begun); took < 300*time.Millisecond || !r.IsRunning || r.WaitingForInput {
 				t.Errorf("after %v: %+v", took, r)
 			}
@@ -137,7 +138,7 @@ var sessionSeeds = map[string]func(*testing.T){
 		h := startHost(t, nil)
 		h.hasDefault("CliRead", "maxBytes", 65536.0)
 		h.call("CliSession", args{"command": "read x; seq 1 100; exec cat", "sessionId": "c"}, nil)
-		h.typed(1, "") // No tool has told what comes of it.
+		h.typed(1, "") // No tool has returned the response.
 		h.until(1, schema.Condition{Pattern: new("\\n100\\r?\\n"), On: new(schema.PatternTargetRaw)})
 		var all strings.Builder
 		for more := true; more; {
@@ -184,8 +185,8 @@ var sessionSeeds = map[string]func(*testing.T){
 			{"echo a{enter}", "a\n"},
 			{"echo b\n", "b\n"},
 			{"echo c; cd /{enter}", "c\n"},
-			{"pwd{enter}", "/\n"},       // The directory stays.
-			{"{up}{enter}", "pwd\n/\n"}, // What comes back in the place of a key is no echo.
+			{"pwd{enter}", "/\n"},       // The directory is kept.
+			{"{up}{enter}", "pwd\n/\n"}, // A response in place of the key's echo is output.
 			{"echo {{x}{enter}", "{x}\n"},
 			{"echo ab{left}{backspace}{enter}", "b\n"},
 			{"sleep 1000", ""}, // No Enter is added.
@@ -197,12 +198,12 @@ var sessionSeeds = map[string]func(*testing.T){
 		} {
 			var r cliWriteResult
 			h.call("CliWrite", args{"sessionId": "sh", "input": test.input, "timeout": 50}, &r)
-			got := strings.TrimPrefix(r.ResponseOutput, "^C") // which some line editors show, and some not
+			got := strings.TrimPrefix(r.ResponseOutput, "^C") // Only some line editors show ^C.
 			if !strings.HasPrefix(got, test.want) || test.want == "" && r.ResponseOutput != "" || !r.WaitingForInput || r.Status != "sent" {
 				t.Errorf("%s: %+v", test.input, r)
 			}
 		}
-		// What is not entered is told, since nothing else would come of it.
+		// A line that was not entered gives a hint, because nothing else would explain the missing response.
 		for _, test := range []struct {
 			input  string
 			hinted bool
@@ -220,7 +221,7 @@ var sessionSeeds = map[string]func(*testing.T){
 			{"read -n 1 x{enter}", false},
 			{"k", false}, // It was taken, and the shell waits for more.
 			{"read -s x{enter}", false},
-			{"secret", false}, // Nobody sees what stands there.
+			{"secret", false}, // The text on the line is not visible.
 			{"{enter}", false},
 		} {
 			var r cliWriteResult
@@ -235,7 +236,7 @@ var sessionSeeds = map[string]func(*testing.T){
 	"CliWrite/listening": func(t *testing.T) {
 		needProgram(t, "python3")
 		h := startHost(t, nil)
-		// It takes input while it looks after a timer, as a dev server does with a menu of keys.
+		// The program takes input while it waits for a timer, as a dev server with a menu of keys does.
 		h.call("CliSession", args{"sessionId": "c", "command": `exec python3 -u -c '
 import select, sys
 print("ready")
@@ -245,11 +246,11 @@ while True:
 '`}, nil)
 		h.until(1, schema.Condition{Pattern: new("ready")})
 		var r cliWriteResult
-		h.call("CliWrite", args{"sessionId": "c", "input": "this{enter}", "timeout": 3600}, &r) // It does not wait for so long.
-		if !r.IsRunning || r.WaitingForInput {                                                  // It does not only wait for input.
+		h.call("CliWrite", args{"sessionId": "c", "input": "this{enter}", "timeout": 3600}, &r) // It does not wait that long.
+		if !r.IsRunning || r.WaitingForInput {                                                  // It does more than wait for input.
 			t.Errorf("%+v", r)
 		}
-		// What it answers is told, by this call or, where the machine is slow, by the next; and once.
+		// The response is returned once: by this call or, on a slow machine, by the next.
 		told := r.ResponseOutput
 		for !strings.HasSuffix(told, "took this\n") {
 			var more cliReadResult
@@ -282,7 +283,7 @@ while True:
 		if r.Status != "stopped" || r.ExitCode == nil || *r.ExitCode != 7 || !strings.HasSuffix(r.FinalOutput, "Goodbye!\n") {
 			t.Errorf("%+v", r)
 		}
-		h.call("CliStop", args{"sessionId": "c"}, &r) // Nothing is wrong with saying it twice.
+		h.call("CliStop", args{"sessionId": "c"}, &r) // A second call is not an error.
 		if r.Status != "stopped" || r.ExitCode == nil || *r.ExitCode != 7 {
 			t.Errorf("%+v", r)
 		}

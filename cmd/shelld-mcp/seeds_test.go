@@ -9,11 +9,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// seedTests prove the seeds' tools, parameter by parameter. testdata/seeds.tsv says which
-// proves what, and docs/mcp.md shows it to readers; TestSeedTable holds the three together.
+// seedTests are the tests of the seeds' tools, by parameter. testdata/seeds.tsv maps parameters to tests, and
+// docs/mcp.md shows it to readers; TestSeedTable keeps the three consistent.
 var seedTests = union(geminiSeeds, screenSeeds, bashSeeds, cliSeeds, sessionSeeds)
 
-// union is one table of several.
+// union merges tables.
 func union(tables ...map[string]func(*testing.T)) map[string]func(*testing.T) {
 	all := map[string]func(*testing.T){}
 	for _, t := range tables {
@@ -31,7 +31,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// hasDefault looks at what the host is told of a parameter; nil: it has none.
+// hasDefault checks the default of a parameter in the schema that the host gets; nil: none.
 func (h *host) hasDefault(tool, param string, want any) {
 	h.t.Helper()
 	for tl, err := range h.session.Tools(h.ctx, nil) {
@@ -57,7 +57,7 @@ func (h *host) hasDefault(tool, param string, want any) {
 	h.t.Fatalf("there is no tool %s", tool)
 }
 
-// A person is asked by the host, and says what was written down for him.
+// A person is asked by the host, and gives prepared answers.
 type person struct {
 	says  []string
 	asked []string
@@ -75,7 +75,7 @@ func (p *person) options() *mcp.ClientOptions {
 	}}
 }
 
-// expect fails unless the person was asked these, of which each question has its part.
+// expect fails unless the person was asked these questions; each want is a part of one question.
 func (p *person) expect(t *testing.T, want ...string) {
 	t.Helper()
 	if len(p.asked) != len(want) {

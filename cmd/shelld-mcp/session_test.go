@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestProgress waits for a command whose host wants to hear of it.
+// TestProgress waits for a command on behalf of a host that wants progress notifications.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	heard := make(chan *mcp.ProgressNotificationParams, 100)
@@ -46,7 +46,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestVersions connects hosts of each version of MCP, and has their persons asked.
+// TestVersions connects hosts of each version of MCP, and asks their persons.
 func TestVersions(t *testing.T) {
 	for _, version := range mcp.SupportedProtocolVersions() {
 		t.Run(version, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestLog hears of the end of a command that no call waits for.
+// TestLog receives the log message about the end of a command that no call waits for.
 func TestLog(t *testing.T) {
 	//lint:ignore SA1019 See log.go.
 	heard := make(chan *mcp.LoggingMessageParams, 100)
@@ -84,7 +84,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestResources reads what jobs wrote, and looks at what is listed.
+// TestResources reads the output of jobs as resources, and checks the lists.
 func TestResources(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	h.call("run_shell_command", args{"command": "echo one; echo two >&2"}, nil)
@@ -103,7 +103,7 @@ func TestResources(t *testing.T) {
 		"shelld://job/2/stdout":    "three\n",
 		"shelld://job/mine/stdout": "three\n",
 		"shelld://job/mine/screen": "three",
-		"shelld://job/3/stdout":    "bytes, ", // left out of the middle
+		"shelld://job/3/stdout":    "bytes, ", // from the mark in the middle
 	} {
 		r, err := h.session.ReadResource(h.ctx, &mcp.ReadResourceParams{URI: uri})
 		if err != nil || len(r.Contents) != 1 || !strings.Contains(r.Contents[0].Text, want) || r.Contents[0].MIMEType != "text/plain" || len(r.Contents[0].Text) > maxResource+200 {
@@ -137,7 +137,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestEmptyResource reads what is empty: MCP wants a text or a blob all the same.
+// TestEmptyResource reads empty resources: MCP requires a text or a blob.
 func TestEmptyResource(t *testing.T) {
 	w := startWire(t)
 	w.initialize()
@@ -162,7 +162,7 @@ func TestEmptyResource(t *testing.T) {
 	w.ended()
 }
 
-// TestConcurrent uses one server from many calls at a time.
+// TestConcurrent makes many calls to one server at a time.
 func TestConcurrent(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all")
 	var wg sync.WaitGroup
@@ -194,7 +194,7 @@ func TestConcurrent(t *testing.T) {
 	contains(t, h.call("jobs", nil, nil), "No running background processes.")
 }
 
-// TestSharedSession reads one session from several calls: each byte is told once.
+// TestSharedSession reads one session from several calls: each byte is returned once.
 func TestSharedSession(t *testing.T) {
 	h := startHost(t, nil)
 	h.call("CliSession", args{"command": "read x; seq 100000 120000; echo; echo over; exec cat", "sessionId": "s"}, nil)
@@ -232,7 +232,7 @@ func TestSharedSession(t *testing.T) {
 		})
 	}
 	var w cliWriteResult
-	h.typed(1, "") // By a tool that tells what is new there would be one reader more.
+	h.typed(1, "") // A tool that returns new output would be one more reader.
 	wg.Wait()
 	h.call("CliWrite", args{"sessionId": "s", "input": "end{enter}"}, &w)
 	twice := 0
@@ -241,7 +241,7 @@ func TestSharedSession(t *testing.T) {
 			twice++
 		}
 	}
-	// A read may end within a line: those are told in two parts.
+	// A read may end within a line; such a line is returned in two parts.
 	if twice > 0 || len(told) < 19000 {
 		t.Errorf("%d lines were told, %d of them more than once", len(told), twice)
 	}

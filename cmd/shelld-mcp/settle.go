@@ -8,11 +8,9 @@ import (
 	"shelld/schema"
 )
 
-// When there is nothing more to wait for: a program waits for input, or has said what it had to
-// say.
+// This file decides when a wait is over: if the program waits for input, or has finished its output for now.
 
-// untilSettled are the conditions under which there is nothing more to wait for: the program
-// waits for input, or it has written and then paused.
+// untilSettled returns the conditions for the end of a wait: the program waits for input, or its output has paused.
 func (f *front) untilSettled() []schema.Condition {
 	quiet := schema.Condition{QuietMs: new(settleQuiet.Milliseconds())}
 	if !f.seesInput() {
@@ -21,8 +19,8 @@ func (f *front) untilSettled() []schema.Condition {
 	return []schema.Condition{onInput, quiet}
 }
 
-// untilInput are the conditions under which a program takes input again: it waits for that,
-// or it takes some while it does other things. Where nobody can tell, a pause has to do.
+// untilInput returns the conditions for a program that takes input again: it waits for input, or takes input while it
+// does other work. If this cannot be detected, the condition is a pause of its output.
 func (f *front) untilInput() []schema.Condition {
 	if f.seesInput() {
 		return []schema.Condition{onInput, {Input: json.RawMessage(`{"listening":true}`)}}
@@ -30,13 +28,13 @@ func (f *front) untilInput() []schema.Condition {
 	return []schema.Condition{{QuietMs: new(int64(1000))}}
 }
 
-// listeningQuiet is the silence after which a program that takes input while it does other
-// things, such as a debugger with its program, has said what it had to say.
+// listeningQuiet is the silence after which a program that takes input while it does other work, such as a debugger
+// with its program, has finished its output.
 const listeningQuiet = 500 * time.Millisecond
 
-// settled goes on with a wait for untilInput that has ended because the program listens:
-// that says nothing of whether it is done. It returns the outcome of all of it, which began
-// at began.
+// settled continues a wait for untilInput that has ended because the program is listening: that does not mean that the
+// program is done. It returns the outcome of the whole wait, which started at offset began. listens reports that the
+// wait has ended with silence.
 func (c *call) settled(ctx context.Context, j *job, o *schema.Outcome, began, maxBytes int64, end time.Time) (_ *schema.Outcome, listens bool, err error) {
 	if w := o.Job.WaitingForInput; o.Reason != schema.OutcomeReasonInput || w == nil || w.State == nil || *w.State != schema.InputStateListening {
 		return o, false, nil
@@ -48,8 +46,8 @@ func (c *call) settled(ctx context.Context, j *job, o *schema.Outcome, began, ma
 	return o, err == nil && o.Reason == schema.OutcomeReasonQuietMs, err
 }
 
-// awaitOutput waits until there is output that was not told yet and it pauses, or until the
-// program waits for input, has ended, or the time is over.
+// awaitOutput waits until there is unread output and it pauses, the program waits for input, or the program ends, but
+// at most for limit.
 func (c *call) awaitOutput(ctx context.Context, j *job, limit time.Duration) (*schema.JobState, error) {
 	end := time.Now().Add(limit)
 	w := schema.JobWaitParams{

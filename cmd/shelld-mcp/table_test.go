@@ -12,10 +12,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A seedRow is one line of testdata/seeds.tsv: what a seed has, and the test that proves it.
+// A seedRow is one line of testdata/seeds.tsv: a feature of a seed, and the test that proves it.
 type seedRow struct{ seed, tool, parameter, byDefault, test string }
 
-// seedRows reads the table. A parameter between parentheses is something else of the tool.
+// seedRows reads the table. A parameter in parentheses is another feature of the tool.
 func seedRows(t *testing.T) []seedRow {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "seeds.tsv"))
@@ -33,7 +33,7 @@ func seedRows(t *testing.T) []seedRow {
 	return rows
 }
 
-// TestSeedTable holds the table against the tools, the tests and the page for readers.
+// TestSeedTable compares the table with the tools, the tests and the page for readers.
 func TestSeedTable(t *testing.T) {
 	h := startHost(t, nil)
 	rows := seedRows(t)
@@ -101,7 +101,7 @@ func TestSeedTable(t *testing.T) {
 	}
 }
 
-// markdown is the row as docs/mcp.md has it.
+// markdown returns the row as in docs/mcp.md.
 func (r *seedRow) markdown() string {
 	parameter := "`" + r.parameter + "`"
 	if strings.HasPrefix(r.parameter, "(") {
@@ -121,7 +121,7 @@ func orDash(v any) string {
 	return string(encode(v))
 }
 
-// TestToolSets looks at which tools a host gets, and what it is told of them.
+// TestToolSets checks which tools a host gets, and their descriptions.
 func TestToolSets(t *testing.T) {
 	seeds := []string{"CliEnv", "CliGetPlatform", "CliRead", "CliRun", "CliSession", "CliStop", "CliWrite", "execute_bash_command", "jobs", "kill", "read_shell", "run_shell_command", "send_input", "write_to_shell"}
 	compact := []string{"shell", "shell_end", "shell_jobs", "shell_output"}
@@ -145,7 +145,7 @@ func TestToolSets(t *testing.T) {
 	}
 }
 
-// checkTool wants a description of the tool, and of each parameter.
+// checkTool requires a description of the tool, and of each parameter.
 func checkTool(t *testing.T, tool *mcp.Tool) {
 	t.Helper()
 	if tool.Title == "" || tool.Description == "" || tool.OutputSchema == nil || tool.Annotations == nil || tool.Annotations.DestructiveHint == nil || tool.Annotations.OpenWorldHint == nil {

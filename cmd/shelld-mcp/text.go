@@ -11,13 +11,13 @@ import (
 	"shelld/schema"
 )
 
-// orEmpty and orNone are the seeds' words for nothing.
+// orEmpty and orNone return the seeds' words for an empty text.
 func orEmpty(s string) string { return or(s, "(empty)") }
 
 func orNone(s string) string { return or(s, "(none)") }
 
-// legible is text for a host and its model, who may show it on a terminal: control characters but line
-// ends and tabs are shown by name. Output has none any more; commands, names and titles may.
+// legible makes a text safe for a host and its model, which may show it on a terminal: it replaces control characters,
+// except line ends and tabs, with names. Output contains none any more, but commands, names and titles may.
 func legible(text string) string { return base.VisibleControls(text, "\n\t") }
 
 func or(s, nothing string) string {
@@ -57,7 +57,7 @@ func pids(ps []schema.Process) []int64 {
 	return out
 }
 
-// howEnded says how a command ended, in words.
+// howEnded describes how a command has ended.
 func howEnded(e *schema.Exit) string {
 	switch {
 	case e == nil:
@@ -74,7 +74,7 @@ func howEnded(e *schema.Exit) string {
 	return "How it ended is not known."
 }
 
-// hintText says why a shell could not run a command, and what to do.
+// hintText explains why a shell could not run a command, and suggests a remedy.
 func hintText(h *schema.Hint) string {
 	if h == nil {
 		return ""
@@ -94,12 +94,12 @@ func hintText(h *schema.Hint) string {
 	return fmt.Sprintf("%s is not there, and nothing with a name like it.", name)
 }
 
-// hint is why a shell could not run a command of a job that has ended so.
+// hint returns the reason if a shell could not run a job's command, by its exit code (126 or 127).
 func (c *call) hint(ctx context.Context, j *job, e *schema.Exit) *schema.Hint {
 	if e == nil || e.Code == nil || *e.Code != 126 && *e.Code != 127 {
 		return nil
 	}
-	// The event comes behind the output that it speaks of, and so may come after the answer.
+	// The event follows the output that it belongs to, so it may come after the answer.
 	select {
 	case <-j.exited:
 		return j.hint
@@ -109,7 +109,7 @@ func (c *call) hint(ctx context.Context, j *job, e *schema.Exit) *schema.Hint {
 	return nil
 }
 
-// asking says whether a job does nothing but wait for input, and what it shows there.
+// asking reports whether a job does nothing but wait for input, and returns the prompt that it shows.
 func asking(w *schema.WaitingForInput) (bool, string) {
 	if w == nil || !w.Waiting || w.State == nil || *w.State != schema.InputStateReading {
 		return false, ""
@@ -124,7 +124,7 @@ func running(s schema.Status) bool {
 	return s == schema.StatusRunning || s == schema.StatusStopped
 }
 
-// from is the from of a wait.
+// from returns the from parameter of a wait.
 func from(offset int64) json.RawMessage { return strconv.AppendInt(nil, offset, 10) }
 
 var fromStart = json.RawMessage(`"start"`)

@@ -9,32 +9,31 @@ import (
 	"shelld/schema"
 )
 
-// What is new of a job. Each job has one cursor for all tools that tell what is new, so that
-// nothing is told twice, whichever of them is called, and nothing is told by none: what did not
-// fit into an answer is in it by its number of bytes and by the place where it is.
+// Each job has one cursor for the unread output, shared by all tools. So no output is returned twice, whichever tools
+// are called, and none is lost: if output does not fit into an answer, the answer contains its size and its place.
 
-// A telling says how what is new is told.
+// A telling has the options for the unread output in an answer.
 type telling struct {
-	maxBytes int64 // of more, head and tail are told
-	echo     bool  // whether the echo of what was typed last is told as well
+	maxBytes int64 // maximum size; of more output, head and tail are returned
+	echo     bool  // whether the echo of the last input is included
 }
 
-// A span is what a call has told of a job.
+// A span is a part of a job's output that a call has returned.
 type span struct {
 	job      *job
 	from, to int64
 }
 
-// untold is the offset from which on output was not told yet.
+// untold returns the offset of the first unread byte.
 func (j *job) untold() int64 {
 	j.reading.Lock()
 	defer j.reading.Unlock()
 	return j.next
 }
 
-// tell returns all that was not told yet, and takes it as told. It is what an outcome brought,
-// where that begins at the cursor; where it does not, since others have told some meanwhile or
-// something came before the outcome's beginning, or there is no outcome, the server is asked.
+// tell returns the unread output, and marks it as read. If the output of the outcome begins at the cursor, it returns
+// that. Otherwise it asks the server: there is no outcome, other calls have returned some of its output meanwhile, or
+// there is unread output before it.
 func (c *call) tell(ctx context.Context, j *job, o *schema.Outcome, t telling) string {
 	j.reading.Lock()
 	defer j.reading.Unlock()
@@ -45,11 +44,11 @@ func (c *call) tell(ctx context.Context, j *job, o *schema.Outcome, t telling) s
 			MaxBytes: new(t.maxBytes), StripEcho: new(!t.echo),
 		})
 		if err != nil {
-			return "" // It was forgotten, the call was cancelled, or all ends.
+			return "" // The job was forgotten, the call was cancelled, or the server is ending.
 		}
 		o = rest
 		if out, ok = terminalOutput(o); !ok {
-			return "" // It has no terminal; what it writes is told by the call that has started it.
+			return "" // The job has no terminal; its output is returned by the call that has started it.
 		}
 	}
 	before := c.advance(ctx, j, out.NextOffset, &o.Job)
@@ -59,12 +58,12 @@ func (c *call) tell(ctx context.Context, j *job, o *schema.Outcome, t telling) s
 	return before + c.front.marked(ctx, j.handle, schema.StreamPty, *out.Text, out.Truncated)
 }
 
-// tellUntold returns all that was not told yet, without an outcome that may have it.
+// tellUntold is tell without an outcome: it returns the unread output from the server.
 func (c *call) tellUntold(ctx context.Context, j *job, t telling) string {
 	return c.tell(ctx, j, nil, t)
 }
 
-// terminalOutput is what an outcome brought of a terminal.
+// terminalOutput returns the terminal's output in an outcome.
 func terminalOutput(o *schema.Outcome) (out schema.OutcomeOutput, ok bool) {
 	if o != nil {
 		out, ok = o.Output[string(schema.StreamPty)]
@@ -72,8 +71,8 @@ func terminalOutput(o *schema.Outcome) (out schema.OutcomeOutput, ok bool) {
 	return out, ok
 }
 
-// advance takes what is before next as told by this call. It returns what is to be said before
-// that: how much was in answers that nobody got. j.reading is held.
+// advance marks the output before next as read by this call. It returns a text to put in front: the amount of output
+// that was lost in cancelled answers, if any. The caller holds j.reading.
 func (c *call) advance(ctx context.Context, j *job, next int64, s *schema.JobState) string {
 	if next > j.next {
 		c.mu.Lock()
@@ -90,8 +89,8 @@ func (c *call) advance(ctx context.Context, j *job, next int64, s *schema.JobSta
 	return fmt.Sprintf("[... %d bytes were in the answer to a call that was cancelled%s ...]\n", missed, c.front.whereabouts(ctx, j.handle, schema.StreamPty))
 }
 
-// untell gives back what a call has told whose answer nobody gets. Where others have told more
-// meanwhile it cannot be told in its place any more: then the next answer says so.
+// untell marks the output as unread that a call has put into an answer that was dropped. If other calls have returned
+// later output meanwhile, it is too late for that: the next answer then contains the number of lost bytes.
 func (c *call) untell() {
 	c.mu.Lock()
 	told := c.told
@@ -108,7 +107,7 @@ func (c *call) untell() {
 	}
 }
 
-// marked adds to the mark of a text that was cut where the whole output is.
+// marked adds the place of the whole output to the truncation mark of a text.
 func (f *front) marked(ctx context.Context, handle int64, stream schema.Stream, text string, cut *schema.Truncated) string {
 	if cut == nil || cut.Mark == nil {
 		return text
@@ -121,8 +120,7 @@ func withMark(text string, mark *schema.TruncationMark, where string) string {
 	return text[:end] + where + text[end:]
 }
 
-// whereabouts says where the whole output of a job is: in its file, or, where it is kept in
-// memory alone, in its resource.
+// whereabouts returns the place of a job's whole output: its file or, if it is kept only in memory, its resource.
 func (f *front) whereabouts(ctx context.Context, handle int64, stream schema.Stream) string {
 	info, err := f.info(ctx, handleID(handle))
 	if kindOf(err) == schema.KindJobNotFound {
@@ -134,7 +132,7 @@ func (f *front) whereabouts(ctx context.Context, handle int64, stream schema.Str
 	return fmt.Sprintf("; up to 1 MiB of all is in the resource shelld://job/%d/%s", handle, resourcePart(stream))
 }
 
-// keptIn says in which file the output of a job is; "" where there is none.
+// keptIn returns a text with the file of a job's output, or "" if there is none.
 func keptIn(info *schema.JobInfo, stream schema.Stream) string {
 	file := outputFile(info, stream)
 	if file == "" {
@@ -146,8 +144,7 @@ func keptIn(info *schema.JobInfo, stream schema.Stream) string {
 	return "; all of it is in " + file
 }
 
-// resourcePart is the part of a job that is a stream, in the URIs of resources and the names of
-// files.
+// resourcePart returns the name of a stream in resource URIs and file names.
 func resourcePart(stream schema.Stream) string {
 	if stream == schema.StreamStderr {
 		return "stderr"
@@ -155,7 +152,7 @@ func resourcePart(stream schema.Stream) string {
 	return "stdout"
 }
 
-// outputFile is where a stream of a job is kept; "" where it is not.
+// outputFile returns the path of the file with a stream of a job, or "" if there is none.
 func outputFile(j *schema.JobInfo, stream schema.Stream) string {
 	if j == nil || j.OutputDirectory == nil || j.OutputFileError != nil {
 		return ""

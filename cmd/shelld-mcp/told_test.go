@@ -14,18 +14,18 @@ import (
 	"shelld/schema"
 )
 
-// answering is a command that answers each line that is typed, and shows nothing else.
+// answering is a command that answers each typed line, and shows nothing else.
 const answering = `stty -echo; echo up; while read -r x; do echo "<$x>"; done`
 
-// answered waits until a command like that has answered a line.
+// answered waits until such a command has answered a line.
 func (h *host) answered(handle int64, line string) {
 	h.t.Helper()
 	h.typed(handle, line)
 	h.until(handle, schema.Condition{Pattern: new("<" + line + ">\\s")})
 }
 
-// TestToldOnce has a job write between any two calls of the tools that tell what is new: all of
-// it is told, once and in order, by whichever comes next.
+// TestToldOnce has a job write between calls of the tools that return new output: all output is returned once and in
+// order, by the next call of any of them.
 func TestToldOnce(t *testing.T) {
 	type step struct {
 		tool string
@@ -103,7 +103,7 @@ func TestToldOnce(t *testing.T) {
 	}
 }
 
-// TestLastOutput has a command write and end when nobody waits for it any more.
+// TestLastOutput has a command write and end while no call waits for it.
 func TestLastOutput(t *testing.T) {
 	h := startHost(t, nil)
 	h.call("run_shell_command", args{"command": "echo first; read x; echo last; exit 3", "ai_callback_pattern": "first\\s"}, nil)
@@ -119,11 +119,10 @@ func TestLastOutput(t *testing.T) {
 	}
 }
 
-// leftOut is the mark in output that was cut.
+// leftOut matches the mark in truncated output.
 var leftOut = regexp.MustCompile(`\n?\[\.\.\. (\d+) bytes, (\d+) lines left out; (.*?) \.\.\.\]\n`)
 
-// checkCut holds output that was cut against the whole of it, and returns where the mark says
-// that this is.
+// checkCut compares truncated output with the whole output, and returns the place that the mark names for the latter.
 func checkCut(t *testing.T, got, whole string) (where string) {
 	t.Helper()
 	at := leftOut.FindStringSubmatchIndex(got)
@@ -145,7 +144,7 @@ func checkCut(t *testing.T, got, whole string) (where string) {
 	return field(3)
 }
 
-// numbered is what seq writes.
+// numbered returns the output of seq.
 func numbered(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -154,8 +153,8 @@ func numbered(n int) string {
 	return b.String()
 }
 
-// TestCutOutput has more written than an answer takes: that says exactly how much is missing,
-// and where it is; the next call does not tell it again.
+// TestCutOutput writes more output than an answer takes: the answer contains the exact size of the rest, and its place;
+// the next call does not return it again.
 func TestCutOutput(t *testing.T) {
 	const n = 20000
 	const command = "read x; seq 20000; exec cat"
@@ -222,8 +221,8 @@ func TestCutOutput(t *testing.T) {
 	}
 }
 
-// TestToldToNobody drops the answer to a call that was cancelled: what it had is told again, or,
-// where others have told more meanwhile, it is said how much is missing.
+// TestToldToNobody drops the answer to a cancelled call: its output is returned again or, if other calls have returned
+// later output meanwhile, its size is.
 func TestToldToNobody(t *testing.T) {
 	h := startHost(t, nil)
 	h.call("run_shell_command", args{"command": answering, "ai_callback_pattern": "up\\s"}, nil)
@@ -253,8 +252,8 @@ func TestToldToNobody(t *testing.T) {
 	}
 }
 
-// TestForgottenSession asks for a session that the server has forgotten, as it does with those
-// that ended long ago: how it has ended is told as long as its name is known.
+// TestForgottenSession uses a session that the server has forgotten, as it forgets those that ended long ago: how it
+// has ended is reported as long as its name is known.
 func TestForgottenSession(t *testing.T) {
 	h := startHost(t, nil)
 	for handle, told := range []bool{false, true} {
@@ -287,8 +286,8 @@ func TestForgottenSession(t *testing.T) {
 	}
 }
 
-// TestForgottenSessionsFile asks for a session that the server has forgotten, and whose file is
-// there: that is named, as long as it has something that nobody was told.
+// TestForgottenSessionsFile uses a session that the server has forgotten but whose file still exists: the file is named
+// while it has unread output.
 func TestForgottenSessionsFile(t *testing.T) {
 	h := startHost(t, nil)
 	h.call("CliSession", args{"command": "read x; echo over; exit 3", "sessionId": "s"}, nil)

@@ -14,56 +14,55 @@ import (
 	"shelld/cmd/internal/base"
 )
 
-// A tool is one row of what the host is offered.
+// A tool is one of the tools offered to the host.
 type tool[In any] struct {
 	name        string
 	title       string
 	description string
-	// defaults has the parameters that may be left out and then mean something: they are in
-	// the schema, where models see them, and are filled in before run sees the parameters.
+	// defaults contains the default values of optional parameters. They are in the schema, for models, and are filled
+	// in before run is called.
 	defaults map[string]any
-	// enums has the words that a parameter may be, or the items of a list. They are for the
-	// host: what is not among them is for check to say.
+	// enums contains the allowed words of a parameter, or of the items of a list. They are in the schema, for the host;
+	// check rejects other words.
 	enums map[string][]string
-	// bounds has the least value of a number; 0 for those that are not here, and none for
-	// those in signed. ids are those that name a job or a process: their schema says number, as
-	// the seeds' do, and they are whole all the same.
+	// bounds contains the minimum of numeric parameters, 0 by default; the parameters in signed have none. ids are the
+	// parameters that identify a job or a process: their schema says number, as in the seeds, but they must be whole.
 	bounds map[string]float64
 	signed []string
 	ids    []string
-	// names are those that name a job by its number, its pid or its name: a number is taken for what
-	// it is written as. Their schema says string all the same, since some hosts take no list of types.
+	// names are the parameters that identify a job by its number, its PID or its name: a number is converted to a
+	// string. Their schema still says string, because some hosts support only one type.
 	names []string
 
-	readOnly    bool // it changes nothing
-	destructive bool // what it ends or overwrites is gone
-	closedWorld bool // it reaches nothing but jobs of this server
-	// asks says that the tool's seed has a person say yes first.
+	readOnly    bool // changes nothing
+	destructive bool // may end or overwrite something for good
+	closedWorld bool // affects only jobs of this server
+	// asks is set if the tool's seed requires that a person confirms.
 	asks bool
 
-	// check says what is wrong with the parameters that a schema cannot tell, or "".
+	// check returns the error in the parameters that a schema cannot express, or "".
 	check func(In) string
-	// rejected writes the answer to parameters that are wrong; nil: the reason alone.
+	// rejected returns the answer to invalid parameters; nil: the reason alone.
 	rejected func(args json.RawMessage, reason string) string
-	// badSchema is said in place of what does not fit the schema; "": that.
+	// badSchema replaces the reason if parameters do not match the schema; "": it does not.
 	badSchema string
 	run       func(context.Context, *call, In) (reply, error)
 }
 
-// A reply is what a tool answers.
+// A reply is the result of a tool.
 type reply struct {
-	text   string        // for models; "" = value as JSON
-	value  any           // the structured content, which is sent with -structured alone
+	text   string        // for models; "": value as JSON
+	value  any           // the structured content, sent only with -structured
 	more   []mcp.Content // after the text
-	failed bool          // the tool could not do what it was asked
+	failed bool          // the tool could not do its work
 }
 
-// add offers a tool to the host. Out is the type of the value of its replies.
+// add offers a tool to the host. Out is the type of the value in its replies.
 func add[In, Out any](f *front, t tool[In]) {
 	in := inputSchema(&t)
 	for name, value := range t.defaults {
 		if wrong := misfitOf(in.Properties[name], encode(value)); wrong != "" {
-			panic(fmt.Sprintf("%s: the default of %s %s", t.name, name, wrong)) // A fault of the source; any test finds it.
+			panic(fmt.Sprintf("%s: the default of %s %s", t.name, name, wrong)) // This is a bug in the source that any test finds.
 		}
 	}
 	f.tools = append(f.tools, t.name)
@@ -104,10 +103,10 @@ func add[In, Out any](f *front, t tool[In]) {
 	})
 }
 
-// maxDescription bounds what a person is to read in a list, and what the list has to carry.
+// maxDescription is the maximum length of a description, which people read in lists.
 const maxDescription = 4096
 
-// inputSchema is the schema of the parameters, from their type and its tags.
+// inputSchema returns the schema of the parameters, from their type and its tags.
 func inputSchema[In any](t *tool[In]) *jsonschema.Schema {
 	s := plainSchema[In]()
 	for name, value := range t.defaults {
@@ -133,12 +132,12 @@ func inputSchema[In any](t *tool[In]) *jsonschema.Schema {
 	return s
 }
 
-// plainSchema is the schema of a type, without null where a parameter may be left out: some
-// hosts take no list of types.
+// plainSchema returns the schema of a type. Optional parameters do not allow null in it, because some hosts support
+// only one type.
 func plainSchema[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
-		panic(err) // A fault of the source; any test finds it.
+		panic(err) // This is a bug in the source that any test finds.
 	}
 	required := map[string]bool{}
 	for _, name := range s.Required {
@@ -153,7 +152,7 @@ func plainSchema[T any]() *jsonschema.Schema {
 	return s
 }
 
-// nonNull takes null out of the types of a property, unless it is there to be null.
+// nonNull removes null from the types of a property, unless null is a meaningful value.
 func nonNull(p *jsonschema.Schema, keep bool) {
 	array := slices.Contains(p.Types, "array")
 	if len(p.Types) == 2 && (!keep || array) {
@@ -171,9 +170,8 @@ func nonNull(p *jsonschema.Schema, keep bool) {
 	}
 }
 
-// result is the answer to the host. Without -structured it is text and pictures alone: Claude Code
-// and Codex show their models the structured content in place of the text, and Codex then drops
-// pictures; Copilot CLI sends both.
+// result returns the answer to the host. Without -structured it has only text and pictures: Claude Code and Codex show
+// their models the structured content in place of the text, and Codex then drops pictures; Copilot CLI sends both.
 func (c *call) result(r reply, err error) *mcp.CallToolResult {
 	if ask := c.unanswered(); ask != nil && err != nil {
 		return ask
@@ -187,27 +185,26 @@ func (c *call) result(r reply, err error) *mcp.CallToolResult {
 	}
 	if r.text == "" && r.value != nil {
 		var b bytes.Buffer
-		_ = json.Indent(&b, encode(r.value), "", "  ") // It was encoded right here.
+		_ = json.Indent(&b, encode(r.value), "", "  ") // The JSON was encoded here, so it is valid.
 		r.text = b.String()
 	}
 	res.Content = append([]mcp.Content{&mcp.TextContent{Text: legible(r.text)}}, r.more...)
 	return res
 }
 
-// failure is an answer that says what went wrong, to the model: an error of the protocol
-// would reach the host alone.
+// failure returns an error result for the model: a protocol error would reach only the host.
 func failure(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: legible(text)}}}
 }
 
-// encode is json.Marshal, without the escapes that only HTML needs, of what can be encoded. Control
-// characters are escaped, also those that JSON lets stand: hosts show JSON as it is.
+// encode is json.Marshal without the escapes for HTML, for values that can be encoded. It also escapes the control
+// characters that JSON permits unescaped, because hosts show JSON as it is.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // A fault of the source; add answers it.
+		panic(err) // This is a bug in the source; add reports it.
 	}
 	return base.EscapeControls(bytes.TrimRight(b.Bytes(), "\n"))
 }

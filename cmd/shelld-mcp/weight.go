@@ -7,56 +7,54 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// What is in flight is bounded by bytes as well as by number: an answer may be long, it waits
-// in this process for a host that reads slowly, and on its way here in the outbox of the
-// engine, which breaks at 64 MiB. So each request weighs what its answer may hold as the
-// engine sends it, and the weight is given back when stdout has the answer.
+// The requests in flight are limited by bytes as well as by number: an answer may be long. It waits in this process for
+// a host that reads slowly, and before that in the engine's outbox, which fails above 64 MiB. So each request has a
+// weight, the maximum size of the engine's answer, which is released after the answer has been written to stdout.
 //
-// A request that may take its time is refused where there is no room for it: it would have to
-// wait for others that wait for something. One that only looks is held back, which is not for
-// long as long as the host reads.
+// A waiting request, which may take long, is refused if there is no room: it would have to wait for requests that
+// themselves wait for something. A looking request is held until there is room, which is soon if the host reads.
 
 const (
-	// waitingRoom is what may be in flight of requests that wait, and lookingRoom of those
-	// that look. With one longestAnswer they leave the outbox some room for what is not asked for.
+	// waitingRoom is the maximum weight of waiting requests in flight, and lookingRoom that of looking ones. Together
+	// with one longestAnswer they leave some room in the outbox for notifications.
 	waitingRoom = 28 << 20
 	lookingRoom = 12 << 20
-	// longestAnswer is the longest message of the engine's, as a list of many jobs may be.
+	// longestAnswer is the maximum size of a message from the engine, such as a list of many jobs.
 	longestAnswer = 16 << 20
-	// plainWeight is what an answer has beside texts whose length is asked for.
+	// plainWeight is the size of an answer without the texts whose length the request sets.
 	plainWeight = 8 << 10
-	// listWeight is that of a list of jobs, with much room; of a picture, too.
+	// listWeight is the size of a list of jobs, estimated generously; also of a picture.
 	listWeight = 1 << 20
-	// mostText is the longest text of the engine's, whatever is asked for.
+	// mostText is the engine's limit for a text, whatever the request asks for.
 	mostText = 1 << 20
 )
 
-// A share is one of the two rooms.
+// A share is one of the two groups of requests, each with its own limit.
 type share int
 
 const (
-	unweighed share = iota // nothing of it is bounded but the number
+	unweighed share = iota // counts only by number
 	waiting
 	looking
 )
 
-// A load is what a request weighs, and in which room.
+// A load is the weight of a request, and its group.
 type load struct {
 	share share
 	bytes int
 }
 
-// A toolWeight is what an answer of a tool may hold.
+// A toolWeight describes the maximum size of a tool's answer.
 type toolWeight struct {
 	looks   bool
-	param   string // says how long a text may be
-	text    int    // how long it is without
-	factor  int    // bytes on the wire for one of text; a quote takes two
-	further int    // what comes on top
+	param   string // parameter with the length of the text
+	text    int    // length without that parameter
+	factor  int    // bytes in JSON per byte of text; an escaped quote takes two
+	further int    // size of everything else
 }
 
-// rawFactor is for texts whose length counts before what is no text becomes U+FFFD, and
-// movements of the cursor blanks.
+// rawFactor is for texts whose length is counted before decoding, in which invalid bytes become U+FFFD and cursor
+// movements become spaces.
 const rawFactor = 4
 
 var toolWeights = map[string]toolWeight{
@@ -81,20 +79,19 @@ var toolWeights = map[string]toolWeight{
 }
 
 const (
-	// runOutput is what the server keeps of each stream of a command that it runs to its end.
+	// runOutput is the maximum that the server keeps of each stream of a command in job/run.
 	runOutput = 64 << 10
-	// screenBytes is a screen that is full of long characters.
+	// screenBytes is the size of a screen full of long characters.
 	screenBytes = 32 << 10
 )
 
-// weigh says what a request of size bytes weighs. What names no tool, or nothing that there
-// is, gets a short answer.
+// weigh returns the weight of a request of size bytes. A request for an unknown tool or method gets a short answer.
 func weigh(req *jsonrpc.Request, size int) load {
 	l := load{looking, plainWeight + size}
 	switch req.Method {
 	case "initialize", "ping", "logging/setLevel", "server/discover":
 		if size <= plainWeight {
-			return load{} // These say that all is well, also where nothing else goes on.
+			return load{} // These show that the server is alive, so they are answered even if there is no room.
 		}
 	case "subscriptions/listen":
 		l.share = waiting
@@ -110,10 +107,10 @@ func weigh(req *jsonrpc.Request, size int) load {
 	return l
 }
 
-// weighResource is for what a resource may hold. The engine answers with all streams of a job.
+// weighResource returns the maximum size of a resource. The engine's answer has all streams of a job.
 func weighResource(params json.RawMessage) int {
 	var p struct{ URI string }
-	_ = json.Unmarshal(params, &p) // What does not fit is refused by the SDK.
+	_ = json.Unmarshal(params, &p) // The SDK rejects invalid parameters.
 	switch p.URI[strings.LastIndexByte(p.URI, '/')+1:] {
 	case "screen":
 		return 2 * screenBytes
@@ -148,13 +145,13 @@ func weighCall(l *load, params json.RawMessage) {
 	}
 }
 
-// A ballast is what is in flight, by shares. It has no lock of its own.
+// A ballast is the weight in flight of each group. It has no lock of its own.
 type ballast [looking + 1]int
 
-// rooms are what each share may have.
+// rooms contains the limit of each group.
 var rooms = ballast{waiting: waitingRoom, looking: lookingRoom}
 
-// take takes a load in, if there is room for it. One that is too heavy by itself is alone.
+// take adds a load if there is room. A load above the limit fits if it is alone.
 func (b *ballast) take(l load) bool {
 	if l.share != unweighed && b[l.share] > 0 && b[l.share]+l.bytes > rooms[l.share] {
 		return false

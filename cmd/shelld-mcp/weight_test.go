@@ -17,11 +17,11 @@ import (
 	"shelld/schema"
 )
 
-// mostAhead is how many resources may be read that the host has not read: those that have room,
-// one that stdout has, and one that it is about to get.
+// mostAhead is the maximum number of resources that may be read ahead of the host: those that have room, one that
+// stdout holds, and one that is handed over next.
 const mostAhead = lookingRoom/(2*2*maxResource) + 2
 
-// longJob starts a job that has written more than a resource may hold.
+// longJob starts a job that writes more than a resource can hold.
 func longJob(w *wire) {
 	w.t.Helper()
 	w.send(callLine(0, "run_shell_command", `{"command":"yes 0123456789012345678901234567890 | head -c 2000000; echo; echo all","is_background":true,"max_output_size":0}`))
@@ -35,14 +35,14 @@ func longJob(w *wire) {
 	}
 }
 
-// A counter counts the resources that are being read, or were.
+// A counter counts the reads of resources, including those in progress.
 type counter struct {
 	mu    sync.Mutex
 	begun int
-	first chan struct{} // closed when one is
+	first chan struct{} // closed at the first read
 }
 
-// countReads counts what w's tools do; it is to be called before anything is sent.
+// countReads counts the reads in w's server. It must be called before the first message.
 func countReads(w *wire) *counter {
 	n := &counter{first: make(chan struct{})}
 	w.front.server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -66,12 +66,11 @@ func (n *counter) sofar() int {
 	return n.begun
 }
 
-// inCI is set by go test ./cmd/shelld-mcp -ci, which .ci/run does.
+// inCI is set by go test ./cmd/shelld-mcp -ci, which .ci/run uses.
 var inCI = flag.Bool("ci", false, "run as much of the tests as .ci/run does")
 
-// TestManyLargeReads asks for far more than the engine's outbox takes, and reads nothing before
-// all is asked for: everything is answered, and no more of it is made than a few answers ahead
-// of what the host has read.
+// TestManyLargeReads requests far more than the engine's outbox takes, and reads no answer until all requests are sent:
+// every request is answered, and only a few answers are prepared ahead of the host's reading.
 func TestManyLargeReads(t *testing.T) {
 	w := startWire(t)
 	n := countReads(w)
@@ -99,7 +98,7 @@ func TestManyLargeReads(t *testing.T) {
 		}
 		seen[string(a.ID)] = true
 	}
-	// What is heavy has not been in the way of what is not, and all room is there again.
+	// The heavy requests have not blocked light ones, and all room is free again.
 	w.send(callLine(1000, "jobs", `{}`))
 	if a := w.receive(); a.Error != nil {
 		t.Errorf("%+v", a)
@@ -108,8 +107,8 @@ func TestManyLargeReads(t *testing.T) {
 	w.ended()
 }
 
-// TestUnreadAnswers has a host ask and ask without reading: what the process holds stays
-// bounded, the host is heard all the while, and its end is seen.
+// TestUnreadAnswers has a host send requests without reading: the memory of the process stays limited, the host's
+// messages are still handled, and its end is noticed.
 func TestUnreadAnswers(t *testing.T) {
 	w := startWire(t)
 	n := countReads(w)
@@ -120,7 +119,7 @@ func TestUnreadAnswers(t *testing.T) {
 		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"shelld://job/1/stdout"}}`, i+1))
 	}
 	<-n.first
-	for i := range maxCalls / 2 { // What is held back can be taken back.
+	for i := range maxCalls / 2 { // Held requests can be cancelled.
 		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, maxCalls/2-20+i))
 	}
 	if now := heap(); now > before+96<<20 {
@@ -140,8 +139,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestHeldAtEnd ends stdin while much is held back: each request is answered, if only with
-// that.
+// TestHeldAtEnd ends stdin while many requests are held: each is answered, with that as the reason.
 func TestHeldAtEnd(t *testing.T) {
 	w := startWire(t)
 	n := countReads(w)
@@ -177,8 +175,8 @@ func TestHeldAtEnd(t *testing.T) {
 	w.ended()
 }
 
-// TestTooHeavy starts more than may be answered: what is too much is refused, and nothing of
-// it is started; what only looks is done all the same.
+// TestTooHeavy starts more calls than there is room for: the excess is refused, and not started; calls that only look
+// are still answered.
 func TestTooHeavy(t *testing.T) {
 	w := startWire(t)
 	w.initialize()
@@ -201,7 +199,7 @@ func TestTooHeavy(t *testing.T) {
 		t.Errorf("%s %+v", a.ID, a.Error)
 	}
 	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1000}}`)
-	for { // There is room again as soon as that is gone.
+	for { // There is room again as soon as that call is gone.
 		w.send(callLine(2, "run_shell_command", `{"command":"echo room"}`))
 		a := w.receive()
 		if a.Error == nil {
@@ -225,7 +223,7 @@ func request(t *testing.T, line string) *jsonrpc.Request {
 	return msg.(*jsonrpc.Request)
 }
 
-// TestWeights holds the weights against the tools, and looks at some of them.
+// TestWeights compares the weights with the tools, and checks some of them.
 func TestWeights(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all")
 	for _, name := range h.front.tools {
@@ -270,13 +268,13 @@ func TestWeights(t *testing.T) {
 			t.Errorf("%s weighs %+v, not %+v", line, got, want)
 		}
 	}
-	// Together the rooms leave some of the 64 MiB for what is not weighed.
+	// Together the rooms leave a part of the 64 MiB for messages without a weight.
 	if waitingRoom+lookingRoom+longestAnswer > 60<<20 {
 		t.Error("the rooms are more than the engine's outbox takes")
 	}
 }
 
-// TestLongDescription refuses what nobody would read, and every list would have to carry.
+// TestLongDescription checks that a description is rejected if it is too long for people and for lists.
 func TestLongDescription(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	long := args{"command": "true", "description": strings.Repeat("é", maxDescription+1)}

@@ -11,11 +11,11 @@ import (
 	"shelld/schema"
 )
 
-// What the server refuses, in the words of a tool: the server names the members of its own
-// requests, and says what can be done with requests and options. A model knows neither; it has
-// the tool's parameters, other tools, and a person who can start shelld-mcp with other flags.
+// This file translates the server's errors for a model. The server names the members of its own requests, and suggests
+// requests and options of the protocol. A model knows only the parameters of its tool, the other tools, and the flags
+// with which a person can start shelld-mcp.
 
-// ownNames are the parameters of tools where they are called otherwise than in the protocol.
+// ownNames maps, for each tool, names of the protocol to the tool's parameters if they differ.
 var ownNames = map[string]map[string]string{
 	"run_shell_command":    {"cwd": "dir_path", "pattern": "ai_callback_pattern", "maxBytes": "max_output_size", "timeoutMs": "ai_callback_delay"},
 	"send_input":           {"pattern": "ai_callback_pattern", "timeoutMs": "ai_callback_delay", "text": "input"},
@@ -33,10 +33,10 @@ var ownNames = map[string]map[string]string{
 	"shell_end":            {"handle": "job", "graceMs": "grace_seconds"},
 }
 
-// ownName is what a tool calls a member of the protocol's requests.
+// ownName returns a tool's name for a member of the protocol's requests.
 func ownName(tool, member string) string { return cmp.Or(ownNames[tool][member], member) }
 
-// inWords is what a refusal says, in the words of a tool.
+// inWords returns the text of an error from the server, translated for a tool.
 func inWords(tool string, refusal *rpc.CallError) string {
 	switch refusal.Kind {
 	case schema.KindInvalidParams:
@@ -50,7 +50,7 @@ func inWords(tool string, refusal *rpc.CallError) string {
 		}
 	case schema.KindJobNotFound:
 		var data schema.JobNotFoundData
-		_ = json.Unmarshal(refusal.Data, &data) // Without, the sentence does.
+		_ = json.Unmarshal(refusal.Data, &data) // The sentence is complete without the data.
 		return fmt.Sprintf("job %s is not known any more: it ended long ago, or its start has failed. %s lists what runs", data.Handle, listTool(tool))
 	case schema.KindInvalidKey:
 		var data schema.InvalidKeyData
@@ -58,7 +58,7 @@ func inWords(tool string, refusal *rpc.CallError) string {
 			return wrongKey(tool, &data)
 		}
 	case schema.KindBadWorkingDirectory:
-		// The words may be in the path as well, which stands before them.
+		// The path before these words may contain them too.
 		if message, ok := strings.CutSuffix(refusal.Message, "as cwd"); ok {
 			return message + "as " + ownName(tool, "cwd")
 		}
@@ -69,7 +69,7 @@ func inWords(tool string, refusal *rpc.CallError) string {
 	return refusal.Message
 }
 
-// listTool is the tool that lists what could have been meant.
+// listTool returns the tool that lists the jobs.
 func listTool(tool string) string {
 	if strings.HasPrefix(tool, "shell") {
 		return "shell_jobs"
@@ -77,7 +77,7 @@ func listTool(tool string) string {
 	return "jobs"
 }
 
-// wrongParams is what does not fit, by the names of the tool.
+// wrongParams lists the invalid parameters by the tool's names.
 func wrongParams(tool string, refusal *rpc.CallError) string {
 	var data schema.InvalidParamsData
 	if json.Unmarshal(refusal.Data, &data) != nil || len(data.Errors) == 0 {
@@ -93,7 +93,7 @@ func wrongParams(tool string, refusal *rpc.CallError) string {
 	return strings.Join(texts, "; ")
 }
 
-// ownPointer is the parameter that a place in a request was made of.
+// ownPointer returns the tool's parameter for a place in a request.
 func ownPointer(tool, pointer string) string {
 	members := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i := len(members) - 1; i >= 0; i-- {
@@ -113,10 +113,10 @@ func ownPointer(tool, pointer string) string {
 	return ""
 }
 
-// knownMember has the members below others that parameters have the names of.
+// knownMember contains the nested members that have the same name as a parameter.
 var knownMember = map[string]bool{"pattern": true, "port": true, "input": true}
 
-// wrongKey says which keys there are.
+// wrongKey returns the error for an unknown key, with the known ones.
 func wrongKey(tool string, data *schema.InvalidKeyData) string {
 	text := fmt.Sprintf("%s has %q, which is no key; nothing was sent.", ownName(tool, "key"), data.Key)
 	if data.DidYouMean != nil {
@@ -125,7 +125,7 @@ func wrongKey(tool string, data *schema.InvalidKeyData) string {
 	return text + " Characters are typed with input. The keys are " + strings.Join(data.Allowed, ", ")
 }
 
-// advice has, by kind, what the server advises to do, and what that is here.
+// advice contains, for each kind of error, the server's suggestions and their replacements.
 var advice = func() map[schema.Kind]*strings.Replacer {
 	byKind := map[schema.Kind]*strings.Replacer{}
 	for kind, words := range map[schema.Kind][]string{
@@ -174,8 +174,7 @@ var advice = func() map[schema.Kind]*strings.Replacer {
 	return byKind
 }()
 
-// explained takes the name of its kind out of an error of the server's. tool is whose words it
-// is to have; "": none's.
+// explained translates an error from the server for a tool, without its kind; tool "": without a tool's names.
 func explained(tool string, err error) error {
 	refusal, ok := errors.AsType[*rpc.CallError](err)
 	switch {

@@ -7,8 +7,8 @@ import (
 	"shelld/schema"
 )
 
-// TestStartingShell holds that what the server says of a shell that has not come to its first prompt, or that takes no
-// commands, speaks of tools. It takes the server ten seconds to say some of it.
+// TestStartingShell checks that errors about a shell without a first prompt, or one that takes no commands, are in
+// terms of tools. The server takes ten seconds to return some of them.
 func TestStartingShell(t *testing.T) {
 	for _, test := range []struct {
 		kind          schema.Kind

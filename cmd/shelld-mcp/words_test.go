@@ -10,8 +10,8 @@ import (
 	"shelld/schema"
 )
 
-// TestWrongParams sends parameters that do not fit: each answer names the tool's own parameter,
-// what it was, and what it must be.
+// TestWrongParams sends invalid parameters: each error contains the tool's own name of the parameter, its value, and
+// the valid values.
 func TestWrongParams(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all", "-confirm", "none")
 	h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)
@@ -61,7 +61,7 @@ func TestWrongParams(t *testing.T) {
 			t.Errorf("max_output_size %s: %s", size, got)
 		}
 	}
-	// As JSON has it these are the same number.
+	// In JSON these are the same number.
 	for _, handle := range []string{"1", "1.0", "1e0", "10e-1"} {
 		if got := h.raw("send_input", `{"handle":`+handle+`,"input":"x","ai_callback_delay":0}`); strings.Contains(got, "handle") {
 			t.Errorf("handle %s: %s", handle, got)
@@ -69,12 +69,11 @@ func TestWrongParams(t *testing.T) {
 	}
 }
 
-// protocolWords are what a model knows nothing of. The names of parameters are among them where
-// all tools call them otherwise.
+// protocolWords matches words that a model does not know. It includes the names of parameters that all tools call
+// otherwise.
 var protocolWords = regexp.MustCompile(`\b(timeoutMs|graceMs|quietMs|maxMatches|ifBusy|initialize|argv|limits\.|options\.|data\.|capabilities|keepJobs|pty mode|pipe mode|allowCommands|denyCommands|allowedDirectories)|\b(job|env|client)/[a-z]+|"mode"|"stdin"`)
 
-// TestRefusals has the server refuse what tools ask it: each says so by the names that the tool
-// has, and what can be done with tools and flags.
+// TestRefusals makes calls that the server rejects: each error uses the tool's own names, and suggests tools and flags.
 func TestRefusals(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	for name, test := range map[string]struct {
@@ -141,7 +140,7 @@ func busyShell(h *host) {
 	h.call("CliWrite", args{"sessionId": "s", "input": "", "timeout": 50}, nil)
 }
 
-// onPipes has a job run that has no terminal, as those of CliRun have none.
+// onPipes starts a job without a terminal, as CliRun does.
 func onPipes(h *host) {
 	p := schema.JobStartParams{Command: new("sleep 1000"), Mode: new(schema.ModePipe)}
 	if err := h.front.ask(h.ctx, "job/start", p, nil); err != nil {
@@ -149,7 +148,7 @@ func onPipes(h *host) {
 	}
 }
 
-// TestForgottenNames asks for a job that the server has forgotten, by each tool.
+// TestForgottenNames calls each tool with a job that the server has forgotten.
 func TestForgottenNames(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all", "-confirm", "none")
 	h.call("shell", args{"command": "true", "name": "s", "wait": "exit"}, nil)

@@ -23,11 +23,10 @@ import (
 	"shelld/schema"
 )
 
-// These benchmarks go through the whole product: a server process, its pipes, the
-// protocol. Each has a bare counterpart beside it, which does the same in this
-// process with system calls alone: docs/performance.md tells the ratios of one run.
-// Beside the median they tell how often the server's threads were switched to and
-// how much processor time it took, which other load on the machine changes less.
+// These benchmarks measure the whole product: a server process, its pipes, the protocol. Each has a bare counterpart
+// beside it, which does the same in this process with system calls alone: docs/performance.md shows the ratios of one
+// run. Beside the median they report the context switches to the server's threads and the processor time used, which
+// depend less on other load on the machine.
 
 // A benchServer is the server of a benchmark.
 type benchServer struct {
@@ -46,7 +45,7 @@ func serveBench(b *testing.B, events ...string) *benchServer {
 
 func serveBenchWith(b *testing.B, options schema.Options) *benchServer {
 	b.Helper()
-	// The binary of the tests has more in it than the real one, which counts for memory.
+	// The test binary contains more than the real one, which matters for memory.
 	s := &benchServer{b: b, cmd: exec.Command(cmp.Or(os.Getenv("SHELLD_BENCH"), "shelld"), "serve"), notices: make(chan rpc.Notice, 1<<10)}
 	s.cmd.Stderr = os.Stderr
 	in, out := startPiped(b, s.cmd)
@@ -59,12 +58,12 @@ func serveBenchWith(b *testing.B, options schema.Options) *benchServer {
 	b.Cleanup(func() {
 		_ = in.Close() // The end of input ends it.
 		go func() {
-			for range s.notices { // until the reader, which closes nothing, has ended: see below
+			for range s.notices { // This drains the channel until the reader has ended; the reader does not close it.
 			}
 		}()
 		<-s.client.Done()
 		close(s.notices)
-		_ = s.cmd.Wait() // 1: it was not told to shut down.
+		_ = s.cmd.Wait() // The status is 1, because it was not shut down.
 	})
 	s.call("initialize", schema.InitializeParams{Options: &options}, nil)
 	return s
@@ -84,10 +83,10 @@ func (s *benchServer) start(p schema.JobStartParams) json.RawMessage {
 	return handleOf(r.Job.Handle)
 }
 
-// handleOf is a handle as it is sent.
+// handleOf returns a handle as a parameter.
 func handleOf(h int64) json.RawMessage { return json.RawMessage(strconv.FormatInt(h, 10)) }
 
-// await returns the params of the next notice with a method.
+// await decodes the params of the next notification with a method.
 func (s *benchServer) await(method string, params any) {
 	s.b.Helper()
 	late := time.NewTimer(watchdog)
@@ -108,7 +107,7 @@ func (s *benchServer) await(method string, params any) {
 	}
 }
 
-// BenchmarkStartToExit runs /bin/true: from the request to the notice of its exit.
+// BenchmarkStartToExit runs /bin/true, and measures from the request to the notification of its exit.
 func BenchmarkStartToExit(b *testing.B) {
 	for _, mode := range []schema.Mode{schema.ModePipe, schema.ModePty} {
 		b.Run("bare/"+string(mode), func(b *testing.B) {
@@ -120,13 +119,13 @@ func BenchmarkStartToExit(b *testing.B) {
 				s.start(schema.JobStartParams{Argv: []string{"/bin/true"}, Mode: &mode})
 				s.await("job/exited", &schema.JobExitedParams{})
 			}
-			run() // The first one waits for a keeper.
+			run() // The first run waits for a keeper.
 			measure(b, s.cmd.Process.Pid, run)
 		})
 	}
 }
 
-// bareTrue is what any server has to do at the least.
+// bareTrue makes the minimum of system calls that any server needs.
 func bareTrue(b *testing.B, terminal bool) {
 	attr := &syscall.ProcAttr{Env: os.Environ()}
 	var fds [2]int
@@ -144,7 +143,7 @@ func bareTrue(b *testing.B, terminal bool) {
 	}
 	_ = unix.Close(theirs)
 	for n, buf := 1, make([]byte, 64); n > 0; {
-		n, _ = unix.Read(ours, buf) // It fails at a terminal's end.
+		n, _ = unix.Read(ours, buf) // At the end of a terminal it fails.
 	}
 	_, _ = syscall.Wait4(pid, nil, 0, nil)
 	_ = unix.Close(ours)
@@ -167,7 +166,7 @@ func openTerminal(b *testing.B) (fds [2]int) {
 	return [2]int{master, int(slave)}
 }
 
-// BenchmarkEcho types a byte into a raw terminal's cat: from the request to the byte.
+// BenchmarkEcho types a byte into cat on a raw terminal, and measures from the request to the byte.
 func BenchmarkEcho(b *testing.B) {
 	const cat = "stty raw -echo; echo ready; exec cat"
 	b.Run("bare", func(b *testing.B) {
@@ -183,7 +182,7 @@ func BenchmarkEcho(b *testing.B) {
 			got += s.output(&offset)
 		}
 		measure(b, s.cmd.Process.Pid, func() {
-			done := make(chan struct{}) // the answer, which nobody waits for, comes in between
+			done := make(chan struct{}) // closed after the answer, which may arrive before or after the output
 			go func() {
 				defer close(done)
 				if err := s.client.Call(context.Background(), "job/write", schema.JobWriteParams{Handle: handle, Input: ptr("x")}, nil); err != nil {
@@ -207,8 +206,8 @@ func (s *benchServer) output(offset *int64) string {
 	return *e.Text
 }
 
-// BenchmarkPrompt: a program prints a prompt when it was told to; from its clock just
-// before that to the notice that a pattern matched.
+// BenchmarkPrompt has a program print a prompt, and measures from its clock just before that to the notification that a
+// pattern matched.
 func BenchmarkPrompt(b *testing.B) {
 	const prompts = `import sys,time
 sys.stdout.write("begin\n"); sys.stdout.flush()
@@ -246,7 +245,7 @@ for l in iter(sys.stdin.readline, ""):
 	})
 }
 
-// since is how long ago the time in a prompt was.
+// since returns the time since the time stamp in a prompt.
 func since(b *testing.B, prompt string) time.Duration {
 	b.Helper()
 	var now unix.Timespec
@@ -284,7 +283,7 @@ func openBare(b *testing.B, command string) *bareTerminal {
 	return &bareTerminal{b, master, bufio.NewReader(master)}
 }
 
-// endWith has a command end with the benchmark.
+// endWith ends a command at the end of the benchmark.
 func endWith(b *testing.B, cmd *exec.Cmd) {
 	b.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -299,7 +298,7 @@ func (t *bareTerminal) write(text string) {
 	}
 }
 
-// until returns the output up to a text.
+// until returns the output up to and including a text.
 func (t *bareTerminal) until(want string) string {
 	t.b.Helper()
 	var got []byte
@@ -313,8 +312,8 @@ func (t *bareTerminal) until(want string) string {
 	return string(got)
 }
 
-// BenchmarkIdleJobs tells the memory of 50 jobs that do nothing, by job: what each
-// keeper has to itself, and what the server has grown by. The command's own is not in.
+// BenchmarkIdleJobs reports the memory of 50 idle jobs, per job: the private memory of each keeper, and the growth of
+// the server. The memory of the command is not included.
 func BenchmarkIdleJobs(b *testing.B) {
 	for _, program := range []string{"sleep", "cat"} {
 		b.Run(program, func(b *testing.B) {
@@ -330,7 +329,7 @@ func idleJobs(b *testing.B, program string) {
 	const jobs = 50
 	s := serveBench(b, "exited")
 	argv := map[string][]string{"sleep": {"sleep", "1000"}, "cat": {"cat"}}[program]
-	s.call("job/run", schema.JobRunParams{Argv: []string{"true"}}, nil) // What the first job needs is there.
+	s.call("job/run", schema.JobRunParams{Argv: []string{"true"}}, nil) // It sets up everything that the first job needs.
 	before := anonymous(b, s.cmd.Process.Pid)
 	for range jobs {
 		s.start(schema.JobStartParams{Argv: argv, Group: ptr("idle")})
@@ -349,7 +348,7 @@ func idleJobs(b *testing.B, program string) {
 	}{"idle"}, nil)
 }
 
-// measure runs and reports one thing; pid is the server that does it, or 0.
+// measure runs and reports one operation; pid is the server that performs it, or 0.
 func measure(b *testing.B, pid int, run func()) {
 	b.Helper()
 	before := spentBy(pid)
@@ -367,13 +366,13 @@ func report(b *testing.B, l []time.Duration) {
 	slices.Sort(l)
 	b.ReportMetric(float64(l[len(l)/2].Nanoseconds())/1e3, "µs-p50")
 	b.ReportMetric(float64(l[len(l)*99/100].Nanoseconds())/1e3, "µs-p99")
-	b.ReportMetric(0, "ns/op") // The mean says less, on a machine that has other work.
+	b.ReportMetric(0, "ns/op") // The mean is less useful on a machine with other load.
 }
 
-// spent is what the threads of a process have used so far.
+// spent is the resources that the threads of a process have used so far.
 type spent struct {
 	onCPU    time.Duration
-	switches int // how often one of them began to run
+	switches int // number of times that a thread was switched to
 }
 
 func spentBy(pid int) (s spent) {
@@ -382,7 +381,7 @@ func spentBy(pid int) (s spent) {
 	}
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, f := range files {
-		text, _ := os.ReadFile(f) // The thread may end.
+		text, _ := os.ReadFile(f) // The thread may have ended.
 		var ran, waited int64
 		var times int
 		_, _ = fmt.Sscan(string(text), &ran, &waited, &times)

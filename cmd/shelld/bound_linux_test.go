@@ -23,12 +23,12 @@ import (
 	"shelld/schema"
 )
 
-// These are servers on a system that lacks something. What they lack is set up in a
-// process that then becomes the server: shelld-bound LACK [VALUE].
+// These servers run on a system that lacks something. The lack is set up in a process that then becomes the server:
+// shelld-bound LACK [VALUE].
 func init() { programs["shelld-bound"] = bound }
 
 func bound() {
-	runtime.LockOSThread() // whose filter the server inherits
+	runtime.LockOSThread() // The server inherits the filter of this thread.
 	server, err := exec.LookPath("shelld")
 	if err == nil {
 		switch lack := os.Args[1]; lack {
@@ -56,15 +56,14 @@ func limit(resource int, value string) error {
 	if err != nil {
 		return err
 	}
-	// Not by way of package unix alone: Exec would give the old limit back.
+	// Package unix is not used, because Exec would restore the old limit.
 	return syscall.Setrlimit(resource, &syscall.Rlimit{Cur: n, Max: n})
 }
 
-// refuseTerminals makes the kernel say, of every terminal that is to be unlocked for
-// use, that there is no room: what it says of one too many. The real limit is the
-// machine's, whose other users would feel it.
+// refuseTerminals makes the kernel return ENOSPC for every terminal that is unlocked for use, as it does for one too
+// many. The real limit is not changed, because it affects the whole machine.
 func refuseTerminals() error {
-	const number, request = 0, 24 // in struct seccomp_data, the low half where that counts
+	const number, request = 0, 24 // Offsets in struct seccomp_data: of the number, and of the low half of the second argument.
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: number},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_IOCTL, Jf: 3},
@@ -80,7 +79,7 @@ func refuseTerminals() error {
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 }
 
-// startBound starts such a server, and initializes it.
+// startBound starts such a server and initializes it.
 func startBound(t *testing.T, lack ...string) *served {
 	t.Helper()
 	s := beginBound(t, lack...)
@@ -90,7 +89,7 @@ func startBound(t *testing.T, lack ...string) *served {
 	return s
 }
 
-// beginBound starts one that has been told nothing yet.
+// beginBound starts one without initializing it.
 func beginBound(t *testing.T, lack ...string) *served {
 	t.Helper()
 	needJobs(t)
@@ -100,9 +99,9 @@ func beginBound(t *testing.T, lack ...string) *served {
 	in, out := startPiped(t, s.cmd)
 	s.client = rpc.NewClient(out, in, func(rpc.Notice) {}, nil)
 	t.Cleanup(func() {
-		_ = in.Close() // It ends the server, and its jobs.
+		_ = in.Close() // This ends the server and its jobs.
 		<-s.client.Done()
-		_ = s.cmd.Wait() // The status says only that nobody has asked for the end.
+		_ = s.cmd.Wait() // The status shows only that no client has shut it down.
 		cancel()
 		if t.Failed() {
 			t.Logf("the server logged:\n%s", s.log)
@@ -113,8 +112,8 @@ func beginBound(t *testing.T, lack ...string) *served {
 
 type object = map[string]any
 
-// refuses checks that a request is answered with an error of a kind, which is one that
-// its method lists, and returns the data.
+// refuses checks that a request fails with an error of this kind, which the schema must list for its method. It returns
+// the error's data.
 func (s *served) refuses(t *testing.T, kind schema.Kind, method string, params any) (data object) {
 	t.Helper()
 	err := s.client.Call(t.Context(), method, params, nil)
@@ -128,7 +127,7 @@ func (s *served) refuses(t *testing.T, kind schema.Kind, method string, params a
 	return data
 }
 
-// ways are starts that take the system's means in different ways.
+// ways returns starts that need different resources of the system.
 func ways() []object {
 	return []object{
 		{"argv": []string{"true"}, "mode": "pipe"}, {"argv": []string{"true"}, "mode": "pty"}, {"argv": []string{"true"}},
@@ -138,14 +137,14 @@ func ways() []object {
 	}
 }
 
-// TestServerShortOfDescriptors: whatever a start lacks a descriptor for, it says that
-// trying again may help, and it does.
+// TestServerShortOfDescriptors checks that each start that lacks a descriptor returns a retryable error, and that a
+// retry succeeds.
 func TestServerShortOfDescriptors(t *testing.T) {
 	s := startBound(t, "descriptors", "40")
 	sleep := object{"argv": []string{"sleep", "300"}, "mode": "pipe", "group": "all", "stdin": "open"}
-	// Descriptors come back for a moment, with a start that failed, or a spare keeper:
-	// so jobs are added until what is asked for next finds none. They are of the same
-	// shape, since one that needs less would fit for ever where one that needs more does not.
+	// A failed start or a spare keeper frees descriptors for a moment, so jobs are added until the next request fails.
+	// They have the same shape as the request: a job that needs fewer descriptors would always fit, even if the request
+	// does not.
 	short := func(method string, params object) (e *rpc.CallError) {
 		for range 60 {
 			err := s.client.Call(t.Context(), method, params, nil)
@@ -156,7 +155,7 @@ func TestServerShortOfDescriptors(t *testing.T) {
 			}
 			more := maps.Clone(params)
 			more["argv"], more["group"] = sleep["argv"], sleep["group"]
-			_ = s.client.Call(t.Context(), "job/start", more, nil) // It is refused in the end, and that is as good.
+			_ = s.client.Call(t.Context(), "job/start", more, nil) // It fails in the end, which is as good.
 		}
 		t.Fatalf("%s %v finds descriptors without end", method, params)
 		return nil
@@ -178,8 +177,8 @@ func TestServerShortOfDescriptors(t *testing.T) {
 	}
 }
 
-// TestReadShortOfDescriptors: output that is kept is not told as gone where there is no
-// descriptor to read it with, and no read goes past it.
+// TestReadShortOfDescriptors checks that stored output is not reported as lost if no descriptor is available to read
+// it, and that no read skips it.
 func TestReadShortOfDescriptors(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -219,8 +218,8 @@ func TestReadShortOfDescriptors(t *testing.T) {
 	s.ended(t, 0)
 }
 
-// TestReadUnreadable: output that is stored and cannot be read is not told as gone, nor as if it did
-// not match; when it can be read again, it is, from where the cursor stood.
+// TestReadUnreadable checks that stored output that cannot be read is reported neither as lost nor as not matching;
+// when it can be read again, reading continues at the cursor.
 func TestReadUnreadable(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -267,8 +266,8 @@ func TestReadUnreadable(t *testing.T) {
 	}
 }
 
-// TestTooManyAllowedDirectories: each is held by a descriptor, and where there are too few of
-// those, those that were had come back.
+// TestTooManyAllowedDirectories checks that each directory is held by a descriptor and that, if there are too few, all
+// are released.
 func TestTooManyAllowedDirectories(t *testing.T) {
 	s := beginBound(t, "descriptors", "40")
 	all := []string{"/usr"}
@@ -284,8 +283,8 @@ func TestTooManyAllowedDirectories(t *testing.T) {
 	s.call(t, "job/run", object{"argv": []string{"true"}, "cwd": "/usr"}, nil)
 }
 
-// TestServerWithoutTerminals: who asks for a terminal is told, and who does not gets a
-// job on pipes that says why.
+// TestServerWithoutTerminals checks that a request for a terminal fails with the reason, and that other jobs run on
+// pipes and report the reason.
 func TestServerWithoutTerminals(t *testing.T) {
 	s := startBound(t, "terminals")
 	for _, method := range []string{"job/start", "job/run"} {
@@ -304,9 +303,9 @@ func TestServerWithoutTerminals(t *testing.T) {
 	}
 }
 
-// TestServerThatCannotGoOn: what nobody has foreseen is told as a fault of the server,
-// which goes on: here it may not write what a keeper reads a long command from. The text
-// of a job's stdin has a way round it, and says so.
+// TestServerThatCannotGoOn checks that an unforeseen failure is reported as an internal error, and that the server goes
+// on: here it cannot write the file from which a keeper reads a long command. The text for a job's stdin has a
+// workaround, which the error names.
 func TestServerThatCannotGoOn(t *testing.T) {
 	s := startBound(t, "file-size", "0")
 	for _, method := range []string{"job/start", "job/run"} {

@@ -51,10 +51,10 @@ run was interrupted.`,
 	}
 }
 
-// errNotConforming says that a session failed. The report has told it.
+// errNotConforming means that a session failed. The report contains the failure.
 var errNotConforming = errors.New("the server does not conform")
 
-// conformanceFlags are those of run.
+// conformanceFlags contains the flags of run.
 type conformanceFlags struct {
 	level, framing, baseline string
 	json, junit, tap         bool
@@ -124,7 +124,7 @@ func (f *conformanceFlags) run(c *base.Call) error {
 	})
 }
 
-// choices are the levels (nil: all) and framings that were asked for.
+// choices returns the levels (nil: all) and framings of the flags.
 func (f *conformanceFlags) choices() (levels, framings []string, err error) {
 	if f.level != "all" {
 		levels = strings.Split(f.level, ",")
@@ -165,8 +165,8 @@ func (f *conformanceFlags) format() string {
 	return "text"
 }
 
-// known reads the baseline. A name that no session has is a typo; one baseline may be for the
-// sessions of the suite and for some of one's own, though only the latter are run.
+// known reads the baseline. A name that no session has is an error, as a typo. One baseline may cover the sessions of
+// the suite and the user's own, even if only the latter are run; own is set if the command line names sessions.
 func (f *conformanceFlags) known(sessions []*conformance.Session, own bool) (conformance.Baseline, error) {
 	if f.baseline == "" {
 		return nil, nil

@@ -11,9 +11,9 @@ import (
 	"shelld/schema"
 )
 
-// chooseSessions returns the sessions that names mean, in their order: session files, directories of
-// them, and sessions that are built in, by name or by a pattern of names (see [path.Match]). Without
-// names it returns all that are built in.
+// chooseSessions returns the sessions with these names, in their order: a name is a session file, a directory of such
+// files, or a built-in session, given by its name or a pattern of names (see [path.Match]). Without names it returns
+// all built-in sessions.
 func chooseSessions(names []string) (all []*conformance.Session, err error) {
 	builtIn, err := conformance.Load(conformance.Sessions())
 	if err != nil || len(names) == 0 {
@@ -32,8 +32,8 @@ func chooseSessions(names []string) (all []*conformance.Session, err error) {
 	return all, nil
 }
 
-// namedSessions returns the sessions that are called so, or that a pattern matches. An error says that there
-// is no such thing as what.
+// namedSessions returns the built-in sessions with this name, or whose names match this pattern. If there is none, the
+// error names the missing thing as what does.
 func namedSessions(builtIn []*conformance.Session, given, what string) (some []*conformance.Session, err error) {
 	name := strings.TrimSuffix(given, ".txtar")
 	var names []string
@@ -59,8 +59,8 @@ func namedSessions(builtIn []*conformance.Session, given, what string) (some []*
 	return nil, fmt.Errorf("there is no %s %q; shelld conformance list has the sessions", what, given)
 }
 
-// begunSo returns the session whose name begins so behind the directory, or a pattern of several; "": there
-// is none.
+// begunSo returns the session whose name, without the directory, begins with name, or a pattern if several do; "": none
+// does.
 func begunSo(name string, names []string) string {
 	var fits []string
 	for _, n := range names {

@@ -11,7 +11,7 @@ import (
 	"shelld/conformance"
 )
 
-// A conformanceProgress passes results on to a report, and shows how far the run has come.
+// A conformanceProgress passes results on to a report, and shows the progress of the run.
 type conformanceProgress struct {
 	// Immutable:
 	report conformance.Report
@@ -24,8 +24,8 @@ type conformanceProgress struct {
 	failed int
 }
 
-// play runs the sessions. An interrupt ends the servers and then the process: the servers are in
-// process groups of their own.
+// play runs the sessions. An interrupt ends the servers, which are in process groups of their own, and then this
+// process.
 func (p *conformanceProgress) play(run func(tell func(conformance.Result))) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -64,13 +64,13 @@ func (p *conformanceProgress) tell(r conformance.Result) {
 	p.show()
 }
 
-// interrupted ends the process with what is known so far. It keeps the lock: sessions that fail because
-// their server was ended here are not results.
+// interrupted ends the process with the results so far. It keeps the lock: sessions that fail because interrupted has
+// ended their server are not results.
 func (p *conformanceProgress) interrupted(s os.Signal) {
 	p.mu.Lock()
 	conformance.KillServers()
 	p.clear()
-	_ = p.report.Done() // The exit status does not depend on it any more.
+	_ = p.report.Done() // The exit status no longer depends on it.
 	fmt.Fprintf(os.Stderr, "shelld conformance run: interrupted; %d of %d tried\n", p.tried, p.total)
 	status := statusSignal
 	if n, ok := s.(syscall.Signal); ok {
@@ -85,7 +85,7 @@ func (p *conformanceProgress) show() {
 	}
 }
 
-// clear removes the line that show has written.
+// clear removes the line written by show.
 func (p *conformanceProgress) clear() {
 	if p.shown {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestConformanceProgress: a run tells on a terminal how far it has come, and an interrupt ends it with a
-// summary and without leaving anything.
+// TestConformanceProgress checks that a run shows its progress on a terminal, and that an interrupt ends it with a
+// summary and leaves nothing.
 func TestConformanceProgress(t *testing.T) {
 	s := sit(t, "conformance", "run", "-framing", "line", "core/initialize", "core/job-not-found", "--", "shelld")
 	s.left(0)

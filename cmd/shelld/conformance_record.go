@@ -31,7 +31,7 @@ a terminal shows nothing of it, is not written down.`,
 	}
 }
 
-// recordFlags are those of record.
+// recordFlags contains the flags of record.
 type recordFlags struct {
 	file, prose, level, output string
 }
@@ -43,7 +43,7 @@ func (f *recordFlags) set(fl *flag.FlagSet) {
 	fl.Var(base.Choice{To: &f.output, Allowed: []string{"exact", "matched"}}, "output", "`what` is written down of output: exact, or matched, which is what the client's own patterns have matched")
 }
 
-// record has stdout for the client alone: whatever there is to say goes to stderr.
+// record leaves stdout to the client: all messages go to stderr.
 func (f *recordFlags) record(c *base.Call) int {
 	switch {
 	case len(c.Args) > 0:
@@ -57,7 +57,7 @@ func (f *recordFlags) record(c *base.Call) int {
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	signal.Ignore(syscall.SIGPIPE) // A client that is gone must not cost us the session.
+	signal.Ignore(syscall.SIGPIPE) // The session must be written even if the client is gone.
 	r := &record.Recorder{
 		Contract: contract, Command: c.Behind, File: f.file, Signals: signals,
 		Options: record.Options{Prose: f.prose, Level: f.level, Matched: f.output == "matched"},

@@ -36,7 +36,7 @@ func newRecordClient(t *testing.T, header bool) *recordClient {
 	c.cmd.Stderr = os.Stderr
 	in, out := startPiped(t, c.cmd)
 	c.in, c.out = in, bufio.NewReader(out)
-	bark := time.AfterFunc(2*watchdog, func() { _ = c.cmd.Process.Kill() }) // The test fails by what does not come.
+	bark := time.AfterFunc(2*watchdog, func() { _ = c.cmd.Process.Kill() }) // A missing message then fails the test.
 	t.Cleanup(func() {
 		bark.Stop()
 		_ = c.in.Close()
@@ -62,13 +62,13 @@ func (c *recordClient) send(v map[string]any) {
 	}
 }
 
-// message reads the next one.
+// message reads the next message.
 func (c *recordClient) message() (m map[string]any) {
 	c.t.Helper()
 	line, err := c.out.ReadString('\n')
 	body := []byte(line)
 	if length, ok := strings.CutPrefix(strings.TrimSpace(line), "Content-Length: "); ok && err == nil {
-		n, _ := strconv.Atoi(length) // 0 is no JSON
+		n, _ := strconv.Atoi(length) // 0 bytes are not JSON.
 		body = make([]byte, n+2)
 		_, err = io.ReadFull(c.out, body)
 	}
@@ -124,8 +124,7 @@ func (c *recordClient) write(handle float64, input, pattern string, more map[str
 	}
 }
 
-// end ends the server as clients do, and reads the session. Behind the last message
-// nothing may be on stdout.
+// end shuts down the server and reads the session. Nothing may follow the last message on stdout.
 func (c *recordClient) end() string {
 	c.t.Helper()
 	c.ask("shutdown", nil)
@@ -151,8 +150,8 @@ func (c *recordClient) session() string {
 	return string(text)
 }
 
-// script is what the test's client does: a shell at its prompt, a question with echo off, a
-// secret, pipes with a watch, jobs at the same time, errors, a kill.
+// script is the test's client: a shell at its prompt, a question with echo off, a secret, pipes with a watch,
+// concurrent jobs, errors, a kill.
 func (c *recordClient) script() {
 	c.initialize()
 	prompt := map[string]any{"until": []any{map[string]any{"pattern": `\$ $`}}}
@@ -174,8 +173,8 @@ func (c *recordClient) script() {
 	c.ask("job/list", nil)
 }
 
-// TestRecord records a session in each framing, and plays it in both against the same
-// binary. Nothing that was typed in secret is in it.
+// TestRecord records a session in each framing, and replays it in both against the same binary. The session must not
+// contain secret input.
 func TestRecord(t *testing.T) {
 	needJobs(t)
 	if _, err := exec.LookPath("bash"); err != nil && os.Getenv("SHELLD_CI") == "" {
@@ -211,8 +210,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecordSignal: a signal ends the recorder, the server and its jobs, and the session is
-// there.
+// TestRecordSignal checks that a signal ends the recorder, the server and its jobs, and that the session is written.
 func TestRecordSignal(t *testing.T) {
 	needJobs(t)
 	c := newRecordClient(t, true)
@@ -225,7 +223,7 @@ func TestRecordSignal(t *testing.T) {
 	if _, err := io.Copy(io.Discard, c.out); err != nil {
 		t.Error(err)
 	}
-	_ = c.cmd.Wait() // Its status is looked at.
+	_ = c.cmd.Wait() // The status is checked below.
 	if text := c.session(); c.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(text, "-- signal TERM --\n") || !strings.Contains(text, "-- exit 1 --\n") {
 		t.Errorf("%s\n%s", c.cmd.ProcessState, text)
 	}

@@ -12,17 +12,17 @@ import (
 	"golang.org/x/term"
 )
 
-// A console is where our own input comes from, and our terminal, where we have one.
+// A console is our input, and our terminal if there is one.
 type console struct {
 	// Immutable:
-	fd         int   // of our input, which may be closed by now if it is no terminal
-	terminals  []int // of our descriptors, those that are one
-	isTerminal bool  // our input is one
-	readable   bool  // our input may be read: it is no terminal that others have
-	isNull     bool  // there is nothing to be read
+	fd         int   // of our input; if it is not a terminal, it may be closed by now
+	terminals  []int // those of our descriptors that are a terminal
+	isTerminal bool  // our input is a terminal
+	readable   bool  // our input may be read: it is not a terminal that another process group uses
+	isNull     bool  // our input is the null device
 
 	mu    sync.Mutex
-	saved *term.State // while the terminal is raw
+	saved *term.State // modes of the terminal, saved while it is raw
 }
 
 func newConsole() *console {
@@ -46,21 +46,21 @@ func isNull(f *os.File) bool {
 	return err == nil && os.SameFile(fi, null)
 }
 
-// inForeground says whether we may read a terminal and change its modes. Whoever does
-// so in the background is stopped.
+// inForeground reports whether we may read a terminal and change its modes. A process in the background that does so is
+// stopped by the kernel.
 func inForeground(fd int) bool {
 	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
-	return err != nil || group == unix.Getpgrp() // An error: it is nobody's.
+	return err != nil || group == unix.Getpgrp() // An error means that the terminal has no foreground process group.
 }
 
-// answers says whether our terminal is shown what the job's programs ask theirs, and
-// types the answers to us.
+// answers reports whether our terminal shows the queries that the job's programs send to theirs, and sends us the
+// answers.
 func (c *console) answers() bool {
 	return c.isTerminal && c.readable && slices.Contains(c.terminals, int(os.Stdout.Fd()))
 }
 
-// raw lets every key through to the job's terminal, which has modes of its own. Without
-// a terminal, or in its background, nothing is done.
+// raw passes every key through to the job's terminal, which has modes of its own. Without a terminal, or in its
+// background, raw does nothing.
 func (c *console) raw() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,14 +75,14 @@ func (c *console) raw() error {
 	return nil
 }
 
-// restore gives the terminal its modes back.
+// restore restores the modes of the terminal.
 func (c *console) restore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.saved == nil || !inForeground(c.fd) {
 		return
 	}
-	_ = term.Restore(c.fd, c.saved) // It fails only where the terminal is gone.
+	_ = term.Restore(c.fd, c.saved) // It fails only if the terminal is gone.
 	c.saved = nil
 }
 
@@ -92,7 +92,7 @@ func (c *console) isRaw() bool {
 	return c.saved != nil
 }
 
-// size is that of the terminal that we read, or write to.
+// size returns the size of the terminal that we read from or write to.
 func (c *console) size() (cols, rows int, ok bool) {
 	for _, fd := range c.terminals {
 		cols, rows, err := term.GetSize(fd)

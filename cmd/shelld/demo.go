@@ -13,11 +13,11 @@ import (
 	"shelld/cmd/internal/base"
 )
 
-// demoTimeout bounds the whole demo. It takes about a second.
+// demoTimeout limits the whole demo. It takes about a second.
 const demoTimeout = 30 * time.Second
 
-// A demoStep is one thing that is shown: a name for when it fails, a line that says
-// beforehand what is to be seen and why it matters, and what is done and checked.
+// A demoStep is one step of the demo: its name, for errors; the line printed before it, which says what the step shows
+// and why that matters; and the function that runs and checks it.
 type demoStep struct {
 	name  string
 	story string
@@ -36,8 +36,8 @@ func demoCommand() *base.Command {
 	}
 }
 
-// demo starts a server and drives a program through it in front of a person. It
-// exits with 0 only if every step was seen to happen.
+// demo starts a server and drives a program through it, for a person to watch. It returns 0 only if every step has
+// succeeded.
 func demo(all bool) int {
 	p := newDemoPrinter(os.Stdout, demoWidth(os.Stdout), demoColour(os.Stdout), all)
 	if err := runDemo(demoTimeout, p, demoServer, demoSteps()); err != nil {
@@ -47,7 +47,7 @@ func demo(all bool) int {
 	return 0
 }
 
-// demoServer is this very program as a server, which logs to where we do.
+// demoServer returns this program as a server with our stderr.
 func demoServer(ctx context.Context) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -58,8 +58,8 @@ func demoServer(ctx context.Context) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// runDemo plays the steps against a server of its own, which has to end when its
-// context is done: neither a step nor the server's end takes longer than timeout.
+// runDemo runs the steps against a server of its own, which must end if its context is done: neither the steps nor the
+// end of the server take longer than timeout.
 func runDemo(timeout time.Duration, p *demoPrinter, server func(context.Context) (*exec.Cmd, error), steps []demoStep) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -88,14 +88,13 @@ func runDemo(timeout time.Duration, p *demoPrinter, server func(context.Context)
 	return nil
 }
 
-// demoColour says whether f shows colours to somebody who wants them
-// (https://no-color.org).
+// demoColour reports whether f is a terminal with colours and the user wants them (https://no-color.org).
 func demoColour(f *os.File) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }
 
-// demoWidth is how many columns there are to write in: lines longer than a hundred
-// are hard to read, and fewer than forty leave no room beside the times.
+// demoWidth returns the number of columns to use: lines longer than 100 are hard to read, and fewer than 40 leave no
+// room beside the times.
 func demoWidth(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil || width <= 0 {

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// A node is a JSON value whose members are in the order in which they came: what a
-// message puts first is what it is about.
+// A node is a JSON value whose members keep their order: a message begins with the most important ones.
 type node struct {
 	kind   byte // '{', '[', or 0 for a scalar
 	scalar string
 	names  []string
 	parts  []node
-	more   bool // there are members that are not shown
+	more   bool // some members are not shown
 }
 
 func parseNode(body []byte) (node, error) {
@@ -31,7 +30,7 @@ func parseNode(body []byte) (node, error) {
 	return n, nil
 }
 
-// readNode reads the next value. Its depth is what the client let through.
+// readNode reads the next value. The client has already limited its depth.
 func readNode(d *json.Decoder) (node, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -56,17 +55,17 @@ func readNode(d *json.Decoder) (node, error) {
 		}
 		n.parts = append(n.parts, part)
 	}
-	_, err = d.Token() // the closing bracket
+	_, err = d.Token() // This is the closing bracket.
 	return n, err
 }
 
-// scalarText writes a scalar as JSON does, but leaves <, > and & alone.
+// scalarText encodes a scalar as JSON, without the HTML escapes of <, > and &.
 func scalarText(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // It came out of a decoder.
+		panic(err) // The value comes from a decoder.
 	}
 	return printable(strings.TrimSuffix(b.String(), "\n"))
 }
@@ -81,14 +80,14 @@ func (n node) member(name string) (node, bool) {
 	return node{}, false
 }
 
-// string is the value of a string, and "" for anything else.
+// string returns the value of a string, or "" for any other node.
 func (n node) string() string {
 	var s string
-	_ = json.Unmarshal([]byte(n.scalar), &s) // Anything else is "".
+	_ = json.Unmarshal([]byte(n.scalar), &s) // Other values give "".
 	return s
 }
 
-// compact writes a value on one line, names without quotes.
+// compact returns a value on one line, with names without quotes.
 func (n node) compact() string {
 	switch n.kind {
 	case '{':

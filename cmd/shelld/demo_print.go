@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// A demoPrinter writes the demo for a person: stories, messages in both directions
-// with the time since the beginning, and what programs have written.
+// A demoPrinter prints the demo for a person: stories, messages in both directions with the time since the start, and
+// the output of programs.
 type demoPrinter struct {
 	// Immutable:
 	width  int
 	colour bool
-	all    bool // every member of every message
+	all    bool // show every member of every message
 	start  time.Time
 
-	mu       sync.Mutex // guards what follows: messages come from two goroutines
+	mu       sync.Mutex // guards the following fields: messages come from two goroutines
 	out      io.Writer
-	methods  map[string]string // of the requests so far, by id
+	methods  map[string]string // of the requests so far, by ID
 	messages int
 }
 
@@ -27,12 +27,12 @@ func newDemoPrinter(out io.Writer, width int, colour, all bool) *demoPrinter {
 	return &demoPrinter{width: width, colour: colour, all: all, start: time.Now(), out: out, methods: map[string]string{}}
 }
 
-// A paint is how a piece of text looks on a terminal (SGR parameters).
+// A paint is a style of text on a terminal (SGR parameters).
 type paint string
 
 const (
 	paintStory  paint = "1"
-	paintSent   paint = "1;36" // methods that we call
+	paintSent   paint = "1;36" // requests
 	paintAnswer paint = "1;32"
 	paintEvent  paint = "1;35"
 	paintError  paint = "1;31"
@@ -46,11 +46,11 @@ func (p *demoPrinter) paint(how paint, text string) string {
 	return "\x1b[" + string(how) + "m" + text + "\x1b[0m"
 }
 
-// demoIndent is where the parts of a message that do not fit on its first line
-// begin: under its method.
+// demoIndent is the column for the parts of a message that do not fit on its first line: it is the column of the
+// method.
 const demoIndent = 12
 
-// title prints what the demo is, and how to read it.
+// title prints a description of the demo, and how to read it.
 func (p *demoPrinter) title(what, how string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +58,7 @@ func (p *demoPrinter) title(what, how string) {
 	p.lines("", how, paintFaint)
 }
 
-// story prints what is about to be seen.
+// story prints the description of the next step.
 func (p *demoPrinter) story(number int, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,14 +66,14 @@ func (p *demoPrinter) story(number int, text string) {
 	p.lines(fmt.Sprintf("%2d ", number), text, paintStory)
 }
 
-// fact prints something that was found out without a message.
+// fact prints an observation that is not a message.
 func (p *demoPrinter) fact(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines(p.clock()+"  ", printable(fmt.Sprintf(format, args...)), "")
 }
 
-// finish says that all went well.
+// finish prints the summary of a successful demo.
 func (p *demoPrinter) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,8 +82,7 @@ func (p *demoPrinter) finish() {
 		p.messages, time.Since(p.start).Milliseconds()), paintStory)
 }
 
-// message prints one message of the wire. Its errors are a person's to see, since
-// the client tells them in its own way.
+// message prints one message. If it cannot be parsed, it is printed as it is, without an error: the client returns one.
 func (p *demoPrinter) message(sent bool, body []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +104,7 @@ func (p *demoPrinter) message(sent bool, body []byte) {
 	}
 }
 
-// head prints everything of a message but a program's own output.
+// head prints a message without the output of a program in it.
 func (p *demoPrinter) head(v demoView) {
 	line := p.clock() + p.paint(v.paint, v.arrow+" "+v.method) + p.paint(paintFaint, v.id)
 	used := demoIndent + len(v.method) + len(v.id) + 2
@@ -119,12 +118,12 @@ func (p *demoPrinter) head(v demoView) {
 	}
 }
 
-// clock is the time since the beginning, as a column of its own.
+// clock returns the time since the start as a column.
 func (p *demoPrinter) clock() string {
 	return fmt.Sprintf("%6d ms ", time.Since(p.start).Milliseconds())
 }
 
-// lines prints text behind a head, within the width.
+// lines prints text after a head, wrapped to the width.
 func (p *demoPrinter) lines(head, text string, how paint) {
 	for _, line := range wrap(text, p.width-len([]rune(head))) {
 		fmt.Fprintln(p.out, head+p.paint(how, line))

@@ -9,22 +9,22 @@ import (
 	"shelld/schema"
 )
 
-// A demoRecord is what the events of the demo's one job have told. It holds each of
-// them against what the protocol promises: nothing lost, repeated or out of order.
+// A demoRecord collects the events of the demo's one job. It checks each event against the guarantees of the protocol:
+// no output is lost, repeated or out of order.
 type demoRecord struct {
 	seq     int64 // of the last event
 	started *schema.JobStartedParams
-	pushed  []byte // all output, from offset 0 on
+	pushed  []byte // all output from offset 0
 	prompts []schema.JobPatternMatchedParams
 	exited  *schema.JobExitedParams
 	closed  *schema.JobClosedParams
 }
 
-// add takes an event in. Its error says what was promised and is not so.
+// add adds an event. It returns an error if the event breaks a guarantee.
 func (r *demoRecord) add(n rpc.Notice) error {
 	var head struct{ Handle, Seq int64 }
 	if err := json.Unmarshal(n.Params, &head); err != nil || head.Handle == 0 {
-		return nil // No event of a job.
+		return nil // It is not an event of a job.
 	}
 	switch {
 	case head.Seq != r.seq+1:
@@ -41,7 +41,7 @@ func (r *demoRecord) add(n rpc.Notice) error {
 	return nil
 }
 
-// take keeps what an event says.
+// take stores the contents of an event.
 func (r *demoRecord) take(n rpc.Notice) error {
 	switch n.Method {
 	case "job/started":
@@ -91,7 +91,7 @@ func (r *demoRecord) output(params json.RawMessage) error {
 	return nil
 }
 
-// demoBytes returns the raw bytes of an output that is written as text or base64.
+// demoBytes returns the raw bytes of an output given as text or base64.
 func demoBytes(text, encoded *string) ([]byte, error) {
 	switch {
 	case text != nil:

@@ -15,11 +15,9 @@ import (
 	"shelld/schema"
 )
 
-// A demoSession is a server of our own, what it has told so far, and what the steps
-// leave for each other.
+// A demoSession contains a server process, the events that it has sent, and the data that steps pass to later steps.
 //
-// Goroutines: the client's reader calls notice; everything else belongs to the one
-// that plays the steps.
+// Goroutines: the client's reader calls notice; everything else belongs to the goroutine that runs the steps.
 type demoSession struct {
 	// Immutable:
 	print  *demoPrinter
@@ -29,17 +27,17 @@ type demoSession struct {
 
 	// Owned by the steps:
 	handle int64
-	leader int64 // pid
-	worker int64 // pid
+	leader int64 // PID
+	worker int64 // PID
 	killed []schema.KilledProcess
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	seen    demoRecord
-	fault   error         // the first event that broke the contract
+	fault   error         // for the first event that broke a guarantee
 	changed chan struct{} // closed and replaced at every event
 }
 
-// startDemoSession starts the server over pipes, as an editor or an agent does.
+// startDemoSession starts the server with pipes, as an editor or an agent does.
 func startDemoSession(cmd *exec.Cmd, p *demoPrinter) (*demoSession, error) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -57,7 +55,7 @@ func startDemoSession(cmd *exec.Cmd, p *demoPrinter) (*demoSession, error) {
 	return s, nil
 }
 
-// notice takes an event in. It runs on the client's reader.
+// notice adds an event. It runs on the client's reading goroutine.
 func (s *demoSession) notice(n rpc.Notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +66,7 @@ func (s *demoSession) notice(n rpc.Notice) {
 	s.changed = make(chan struct{})
 }
 
-// call asks the server and awaits its answer.
+// call sends a request to the server and waits for its answer.
 func (s *demoSession) call(ctx context.Context, method string, params, result any) error {
 	if err := s.client.Call(ctx, method, params, result); err != nil {
 		return fmt.Errorf("%s: %w", method, err)
@@ -76,9 +74,8 @@ func (s *demoSession) call(ctx context.Context, method string, params, result an
 	return nil
 }
 
-// await returns when the events so far make holds true; what says in words what that
-// is. Answers overtake events, so a step that has its answer may yet have to await
-// what it speaks of.
+// await returns when holds is true for the events so far; what describes that condition in errors. An answer may arrive
+// before earlier events, so a step may have to wait for an event after the answer.
 func (s *demoSession) await(ctx context.Context, what string, holds func(*demoRecord) bool) error {
 	gone := s.client.Done()
 	for {
@@ -96,14 +93,14 @@ func (s *demoSession) await(ctx context.Context, what string, holds func(*demoRe
 		select {
 		case <-changed:
 		case <-gone:
-			gone = nil // Every event it has sent was taken in by now: look once more.
+			gone = nil // All of its events have been added by now, so holds is checked once more.
 		case <-ctx.Done():
 			return fmt.Errorf("%s was not seen", what)
 		}
 	}
 }
 
-// record returns a copy of what was seen.
+// record returns a copy of the events so far.
 func (s *demoSession) record() demoRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,29 +109,29 @@ func (s *demoSession) record() demoRecord {
 	return r
 }
 
-// serverEnded awaits the server's own end, and fails unless its status is 0.
+// serverEnded waits for the end of the server, and returns an error unless its status is 0.
 func (s *demoSession) serverEnded() error {
-	<-s.client.Done() // The pipe has to be read to its end first; see exec.Cmd.StdoutPipe.
+	<-s.client.Done() // The pipe must be read to its end first; see exec.Cmd.StdoutPipe.
 	if err := s.server.Wait(); err != nil {
 		return fmt.Errorf("the server ended with %w", err)
 	}
 	return nil
 }
 
-// end lets the server go, whatever has happened. The end of its input ends it and
-// its jobs, and so does being killed where that takes too long.
+// end ends the server in any case. The end of its input ends it and its jobs; if that takes too long, the context kills
+// it.
 func (s *demoSession) end() {
 	_ = s.stdin.Close() // It may be closed already.
 	<-s.client.Done()
-	_ = s.server.Wait() // Its status was told by serverEnded, or there is a worse error.
+	_ = s.server.Wait() // Its status was returned by serverEnded, or there is a worse error.
 }
 
-// alive says whether there is a process with this pid.
+// alive reports whether a process with this PID exists.
 func alive(pid int64) bool {
 	p, err := os.FindProcess(int(pid))
 	if err != nil {
 		return false
 	}
-	defer func() { _ = p.Release() }() // Nothing is held that could be kept.
+	defer func() { _ = p.Release() }() // There is nothing to clean up if it fails.
 	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }

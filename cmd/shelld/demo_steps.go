@@ -14,14 +14,13 @@ import (
 	"shelld/schema"
 )
 
-// demoPrompt is what our sh asks with. No shell has it by default.
+// demoPrompt is the prompt of our sh. No shell has it by default.
 const demoPrompt = "demo> "
 
-// demoSteps is the script. Each step leaves the job quiet, so that what comes after
-// a story belongs to it.
+// demoSteps returns the steps. Each step leaves the job quiet, so that the output after a story belongs to its step.
 //
-// What is typed is echoed by the terminal, so a pattern must not match its own
-// question: printf 'Your %s? ' name is typed, and "Your name? " is waited for.
+// The terminal echoes typed input, so a pattern must not match the input itself: the line printf 'Your %s? ' name is
+// typed, and "Your name? " is awaited.
 func demoSteps() []demoStep {
 	return []demoStep{
 		{"handshake", "Shake hands: the server tells what it can do on this machine; nobody guesses.", demoHandshake},
@@ -41,10 +40,10 @@ func demoHandshake(ctx context.Context, s *demoSession) error {
 	var r schema.InitializeResult
 	params := schema.InitializeParams{
 		ProtocolVersion: new("1"), ClientInfo: &schema.ClientInfo{Name: new("shelld demo")},
-		// A demo leaves nothing behind, files neither.
+		// The demo leaves no files behind.
 		Options: &schema.Options{Persist: &schema.PersistOptions{Mode: new(schema.PersistModeMemory)}},
 	}
-	if _, err := os.Getwd(); err != nil { // It is deleted, and jobs need one.
+	if _, err := os.Getwd(); err != nil { // The current directory was deleted, and jobs need one.
 		params.RootDirectory = new(os.TempDir())
 	}
 	if err := s.call(ctx, "initialize", params, &r); err != nil {
@@ -62,8 +61,8 @@ func demoHandshake(ctx context.Context, s *demoSession) error {
 func demoStart(ctx context.Context, s *demoSession) error {
 	params := schema.JobStartParams{
 		Argv: []string{"sh"},
-		// ENV names a file that an interactive sh reads first, HISTFILE one that
-		// it may write: this sh is to be the same everywhere, and leave no trace.
+		// ENV names a file that an interactive sh reads first, HISTFILE one that it may write: this sh must behave the
+		// same everywhere, and leave no files.
 		Env:   map[string]*string{"PS1": new(demoPrompt), "ENV": nil, "HISTFILE": new("")},
 		Watch: []schema.Watch{{Pattern: demoPrompt + "$"}},
 		Wait:  demoUntil(demoPrompt + "$"),
@@ -155,8 +154,7 @@ func demoRead(ctx context.Context, s *demoSession) error {
 }
 
 func demoBackground(ctx context.Context, s *demoSession) error {
-	// That the worker writes its pid itself proves that it runs. The shell's wait
-	// keeps it from prompting into that line.
+	// The worker's own output of its PID proves that it runs. The shell's wait keeps the prompt out of that line.
 	m, err := s.typed(ctx, `sh -c 'echo worker $$; exec sleep 300' & wait`, `worker (\d+)\r?\n`)
 	if err != nil {
 		return err
@@ -172,7 +170,7 @@ func demoBackground(ctx context.Context, s *demoSession) error {
 
 func demoKill(ctx context.Context, s *demoSession) error {
 	var r schema.JobKillResult
-	// An interactive sh may ignore TERM: nobody should have to look on for long.
+	// An interactive sh may ignore TERM: a short grace time keeps the demo short.
 	if err := s.call(ctx, "job/kill", schema.JobKillParams{Handle: s.job(), GraceMs: new(int64(300))}, &r); err != nil {
 		return err
 	}
@@ -196,7 +194,7 @@ func demoKill(ctx context.Context, s *demoSession) error {
 	return nil
 }
 
-// demoCheckReport holds the answer to job/kill against what is known of the job.
+// demoCheckReport compares the answer to job/kill with the known processes of the job.
 func demoCheckReport(r *schema.JobKillResult, leader, worker int64) error {
 	find := func(pid int64) string {
 		for _, k := range r.Killed {
@@ -223,8 +221,8 @@ func demoCheckReport(r *schema.JobKillResult, leader, worker int64) error {
 	return nil
 }
 
-// demoIsWorker says whether a command line is that of sleep 300. One that has died
-// before it was looked at has but its name left, in brackets, as ps shows it.
+// demoIsWorker reports whether a command line is that of sleep 300. For a process that was already dead, only the name
+// is known, in brackets, as in ps.
 func demoIsWorker(command string) bool {
 	return strings.Contains(command, "sleep 300") || strings.HasPrefix(command, "[")
 }
@@ -239,7 +237,7 @@ func demoShutdown(ctx context.Context, s *demoSession) error {
 	if err := s.serverEnded(); err != nil {
 		return err
 	}
-	// An event that came after job/closed is a fault by now.
+	// An event after job/closed would by now have caused an error.
 	return s.await(ctx, "job/closed", func(seen *demoRecord) bool { return seen.closed != nil })
 }
 
@@ -257,7 +255,7 @@ func demoRemains(_ context.Context, s *demoSession) error {
 	return nil
 }
 
-// job is the handle as params have it.
+// job returns the handle as a parameter.
 func (s *demoSession) job() json.RawMessage { return strconv.AppendInt(nil, s.handle, 10) }
 
 // typed types a line and returns the match that it waits for.
@@ -270,7 +268,7 @@ func (s *demoSession) typed(ctx context.Context, line, pattern string) (*schema.
 	return demoMatch(r.Outcome)
 }
 
-// prompted awaits the event of the nth prompt.
+// prompted waits for the event of the nth prompt.
 func (s *demoSession) prompted(ctx context.Context, n int) error {
 	err := s.await(ctx, fmt.Sprintf("prompt number %d", n), func(seen *demoRecord) bool { return len(seen.prompts) >= n })
 	if err != nil {
@@ -282,12 +280,12 @@ func (s *demoSession) prompted(ctx context.Context, n int) error {
 	return nil
 }
 
-// pushed awaits the events that carry the output up to an offset.
+// pushed waits for the events with the output up to an offset.
 func (s *demoSession) pushed(ctx context.Context, offset int64) error {
 	return s.await(ctx, fmt.Sprintf("the output up to offset %d", offset), func(seen *demoRecord) bool { return int64(len(seen.pushed)) >= offset })
 }
 
-// demoUntil is a wait for a pattern.
+// demoUntil returns a wait for a pattern.
 func demoUntil(pattern string) *schema.Wait {
 	c := schema.Condition{Pattern: new(pattern)}
 	if strings.HasPrefix(pattern, "^") {
@@ -296,7 +294,7 @@ func demoUntil(pattern string) *schema.Wait {
 	return &schema.Wait{Until: []schema.Condition{c}}
 }
 
-// demoMatch returns what ended a wait, if that was its pattern.
+// demoMatch returns the match that ended a wait, or an error if it ended otherwise.
 func demoMatch(o *schema.Outcome) (*schema.Match, error) {
 	switch {
 	case o == nil:
@@ -316,7 +314,7 @@ func demoText(o *schema.Outcome) string {
 	return ""
 }
 
-// demoGroup is a match's first capture group.
+// demoGroup returns the first capture group of a match.
 func demoGroup(m *schema.Match) string {
 	if len(m.Groups) == 0 || m.Groups[0] == nil {
 		return ""

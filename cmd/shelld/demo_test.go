@@ -18,7 +18,7 @@ import (
 	"shelld/schema"
 )
 
-// TestDemo plays the demo on paper of several widths.
+// TestDemo runs the demo at several widths.
 func TestDemo(t *testing.T) {
 	needJobs(t)
 	for _, width := range []int{40, 80, 100} {
@@ -45,7 +45,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// demoLeftNothing looks itself for what the demo said is gone.
+// demoLeftNothing checks the processes that the demo reported as gone.
 func demoLeftNothing(t *testing.T, out string) {
 	t.Helper()
 	gone := regexp.MustCompile(`process (\d+) \(`).FindAllStringSubmatch(out, -1)
@@ -63,8 +63,8 @@ func demoLeftNothing(t *testing.T, out string) {
 	}
 }
 
-// TestDemoOnTerminal runs the demo in a job of a server: there is colour on a
-// terminal, of any width, and none for those who want none.
+// TestDemoOnTerminal runs the demo in a job of a server: it has colour on a terminal of any width, unless the user
+// disables colour.
 func TestDemoOnTerminal(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -110,7 +110,7 @@ func TestDemoOnTerminal(t *testing.T) {
 
 var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// TestDemoFails checks that a demo which cannot go on says where, and ends.
+// TestDemoFails checks that a demo that cannot go on reports the step, and ends.
 func TestDemoFails(t *testing.T) {
 	command := func(name string, args ...string) func(context.Context) (*exec.Cmd, error) {
 		return func(ctx context.Context) (*exec.Cmd, error) { return exec.CommandContext(ctx, name, args...), nil }
@@ -149,7 +149,7 @@ func TestDemoFails(t *testing.T) {
 	}
 }
 
-// TestDemoRecord shows that whatever breaks a promise of the protocol is seen.
+// TestDemoRecord checks that every violation of a guarantee of the protocol is detected.
 func TestDemoRecord(t *testing.T) {
 	const (
 		started = `job/started {"handle":1,"seq":1}`

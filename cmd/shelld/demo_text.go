@@ -7,18 +7,17 @@ import (
 	"shelld/cmd/internal/base"
 )
 
-// terminalText makes a program's output readable: lines are lines, and every control
-// character can be seen instead of being obeyed.
+// terminalText makes a program's output readable: it keeps the lines, and makes every control character visible.
 func terminalText(s string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return base.Visible(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// printable makes text safe to show that should have no control characters.
+// printable makes the control characters in a text visible, for text that should have none.
 func printable(s string) string { return base.Visible(s, "") }
 
-// wrap breaks text into lines of at most width characters, and inside a word only
-// where the word alone is too long. There is at least one line.
+// wrap breaks text into lines of at most width characters, within a word only if the word alone is longer. It returns
+// at least one line.
 func wrap(s string, width int) []string {
 	width = max(width, 10)
 	var lines []string
@@ -34,9 +33,8 @@ func wrap(s string, width int) []string {
 	return append(lines, string(rest))
 }
 
-// breakAt says where a line of at most width characters ends: behind a comma where
-// that leaves no great hole, else at a space, but rather not between the name and the
-// value of a member.
+// breakAt returns the end of a line of at most width characters: after a comma in the second half, if there is one, or
+// else at a space, but preferably not between the name and the value of a member.
 func breakAt(s []rune, width int) int {
 	space, colon := 0, 0
 	for i := width; i > 0; i-- {
@@ -53,7 +51,7 @@ func breakAt(s []rune, width int) int {
 	return cmp.Or(space, colon, width)
 }
 
-// fold breaks text where a terminal of this width does.
+// fold breaks text as a terminal of this width does.
 func fold(s string, width int) []string {
 	width = max(width, 10)
 	var lines []string

@@ -2,19 +2,18 @@ package main
 
 import "strings"
 
-// A demoView is a message as it is shown.
+// A demoView is a message prepared for printing.
 type demoView struct {
 	arrow  string
 	paint  paint
 	method string
 	id     string
 	body   string
-	text   string // what a program wrote
+	text   string // output of a program
 }
 
-// demoShown is THE table of what matters in what the server sends: of each method
-// the members of its result, or of its params where it is an event. What the client
-// sends, errors, and what is not named here are shown whole.
+// demoShown lists, for each method, the members that the demo shows of a message from the server: of the result, or of
+// the params of an event. Messages from the client, errors, and methods not listed here are shown in full.
 var demoShown = map[string][]string{
 	"initialize": {"protocolVersion", "serverInfo.name", "serverInfo.version", "capabilities.modes",
 		"capabilities.conditions", "capabilities.treeControl.kind", "platform.os", "platform.shell"},
@@ -29,10 +28,10 @@ var demoShown = map[string][]string{
 	"job/patternMatched": {"handle", "seq", "watchId", "match", "offset", "endOffset"},
 }
 
-// demoTexts are the methods that carry a program's own output in the member text.
+// demoTexts are the methods with a program's output in the member text.
 var demoTexts = map[string]bool{"job/output": true, "job/read": true}
 
-// view decides how a message is shown.
+// view prepares a message.
 func (p *demoPrinter) view(sent bool, m node) demoView {
 	v := demoView{arrow: "←"}
 	id, hasID := m.member("id")
@@ -60,7 +59,7 @@ func (p *demoPrinter) view(sent bool, m node) demoView {
 	return v
 }
 
-// choose takes what matters out of a payload, and its text.
+// choose selects the members of a payload that are shown, and its text.
 func (v *demoView) choose(payload node, all bool) {
 	if text, ok := payload.member("text"); ok && demoTexts[v.method] {
 		v.text = text.string()
@@ -72,7 +71,7 @@ func (v *demoView) choose(payload node, all bool) {
 	v.body = payload.members()
 }
 
-// without returns an object that lacks a member.
+// without returns an object without a member.
 func (n node) without(name string) node {
 	out := node{kind: n.kind}
 	for i, have := range n.names {
@@ -83,8 +82,8 @@ func (n node) without(name string) node {
 	return out
 }
 
-// only returns an object with no more than what paths, such as outcome.match.text,
-// lead to. Each object says whether something was left out of it.
+// only returns an object with only the members at paths, such as outcome.match.text. Each object in it notes whether
+// members were left out.
 func (n node) only(paths []string) node {
 	if n.kind != '{' {
 		return n

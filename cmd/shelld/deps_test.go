@@ -15,18 +15,18 @@ import (
 	"testing"
 )
 
-// A rule says what a package may import besides the standard library, and what it
-// must not know although it could.
+// A rule lists the packages that a package may import besides the standard library, and the standard packages that it
+// must not import.
 type rule struct {
 	pkg    string            // under the module, or a pattern (see path.Match)
 	ours   []string          // our packages, as patterns
 	theirs []string          // modules, or packages with all below them
 	not    map[string]string // of the standard library -> why not
-	why    string            // what an import that breaks the rule would break
+	why    string            // the damage done by an import that breaks the rule
 }
 
-// rules is THE table of who may import whom. The first row that fits a package
-// counts. Tests are free: they may know both sides of what they hold together.
+// rules lists the allowed imports of each package. The first row that matches a package counts. Tests are exempt: they
+// may use both sides of the parts that they connect.
 var rules = []rule{
 	{
 		pkg:    "cmd/shelld",
@@ -42,7 +42,7 @@ var rules = []rule{
 	},
 	{
 		pkg:    "cmd/internal/base",
-		ours:   []string{"schema", "screen"}, // the name that was meant; which characters are controls, and how wide the others are
+		ours:   []string{"schema", "screen"}, // the similar name; control characters, and the width of the others
 		theirs: []string{"golang.org/x/sys"},
 		why:    "what all commands are alike in is nothing of what one of them does",
 	},
@@ -77,7 +77,7 @@ var rules = []rule{
 	},
 	{
 		pkg:  "jobs/internal/view",
-		ours: []string{"jobs/internal/match", "jobs/internal/spool", "jobs/internal/turn", "screen"}, // turn: a lock that shows up as a channel
+		ours: []string{"jobs/internal/match", "jobs/internal/spool", "jobs/internal/turn", "screen"}, // turn: a lock that can be used as a channel
 		why:  "drawing a screen needs output, sizes and questions, and never a job or its turn",
 	},
 	{
@@ -97,7 +97,7 @@ var rules = []rule{
 	},
 	{
 		pkg:    "jobs/internal/direct",
-		ours:   []string{"jobs/internal/keeper", "jobs/internal/proc"}, // the types that it shares, and command lines
+		ours:   []string{"jobs/internal/keeper", "jobs/internal/proc"}, // shared types, and command lines
 		theirs: []string{"golang.org/x/sys"},
 		why:    "what ends a tree of processes must not depend on what a job is",
 	},
@@ -132,7 +132,7 @@ var rules = []rule{
 	},
 	{
 		pkg:  "jobs/internal/echo",
-		ours: []string{"jobs/internal/match", "jobs/internal/proc", "jobs/internal/spool"}, // escape sequences, a terminal's modes, ranges
+		ours: []string{"jobs/internal/match", "jobs/internal/proc", "jobs/internal/spool"}, // escape sequences, terminal modes, ranges
 		why:  "what a terminal shows of input is a function of the input, of its modes and of the output alone",
 	},
 	{
@@ -141,17 +141,17 @@ var rules = []rule{
 	},
 	{
 		pkg:  "jobs/internal/plain",
-		ours: []string{"jobs/internal/match", "jobs/internal/spool", "screen"}, // how long a sequence may be, the stream, which characters are controls
+		ours: []string{"jobs/internal/match", "jobs/internal/spool", "screen"}, // the maximum length of a sequence, the stream, control characters
 		why:  "how output reads is a function of its bytes, whatever job wrote them",
 	},
 	{
 		pkg:  "jobs/internal/follow",
-		ours: []string{"jobs/internal/echo", "jobs/internal/match", "jobs/internal/spool", "jobs/internal/turn"}, // what is not matched, what to look for, where, whose turn it is
+		ours: []string{"jobs/internal/echo", "jobs/internal/match", "jobs/internal/spool", "jobs/internal/turn"}, // the echo to skip, patterns, the stream, the turn lock
 		why:  "when a pattern matches depends on the output of a job, and not on what waits for the match",
 	},
 	{
 		pkg:  "jobs/internal/search",
-		ours: []string{"jobs/internal/match", "jobs/internal/plain", "jobs/internal/spool"}, // what to look for, how its lines read, where
+		ours: []string{"jobs/internal/match", "jobs/internal/plain", "jobs/internal/spool"}, // patterns, lines, the stream
 		why:  "what a search finds in a stream does not depend on the job that wrote it",
 	},
 	{
@@ -199,8 +199,8 @@ var rules = []rule{
 	},
 }
 
-// soleImporters are the files that may import a library, so that replacing or
-// patching it is a change of one place.
+// soleImporters lists the files that may import a library, so that a replacement or patch of the library changes only
+// one place.
 var soleImporters = map[string][]string{
 	"github.com/sourcegraph/jsonrpc2":          {"rpc/server.go", "rpc/stream.go"},
 	"github.com/creack/pty":                    {"jobs/internal/proc/pty_*.go"},
@@ -215,7 +215,7 @@ var soleImporters = map[string][]string{
 
 const module = "shelld"
 
-// complaint says what is wrong with an import, or "" if nothing is.
+// complaint returns the error in an import, or "".
 func complaint(file, imported string) string {
 	pkg := path.Dir(file)
 	i := slices.IndexFunc(rules, func(r rule) bool { return fits(r.pkg, pkg) })
@@ -254,7 +254,7 @@ func within(module, imported string) bool {
 	return imported == module || strings.HasPrefix(imported, module+"/")
 }
 
-// TestImports holds every file against the table, whatever system it is for.
+// TestImports checks every file against the rules, including files for other systems.
 func TestImports(t *testing.T) {
 	packages := map[string]bool{}
 	for file, syntax := range sources(t) {
@@ -276,7 +276,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestImportRules shows that the rules bite.
+// TestImportRules checks that the rules reject forbidden imports.
 func TestImportRules(t *testing.T) {
 	for _, test := range []struct{ file, imported, want string }{
 		{"rpc/server.go", "shelld/jobs", ""},
@@ -330,7 +330,7 @@ func TestImportRules(t *testing.T) {
 	}
 }
 
-// TestPackageComments checks that each package says what it is, in one place.
+// TestPackageComments checks that each package has exactly one package comment.
 func TestPackageComments(t *testing.T) {
 	comments := map[string][]string{} // by package
 	for file, syntax := range sources(t) {
@@ -357,8 +357,7 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
-// sources parses the head of every file of the module that is no test, by its path
-// from the module's root.
+// sources parses the imports of all files of the module except tests, by path from the module's root.
 func sources(t *testing.T) map[string]*ast.File {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -389,8 +388,7 @@ func sources(t *testing.T) map[string]*ast.File {
 	return files
 }
 
-// elsewhere says whether a directory is none of the module's, as the go command
-// sees it.
+// elsewhere reports whether a directory is outside the module, by the rules of the go command.
 func elsewhere(dir string) bool {
 	base := filepath.Base(dir)
 	if base[0] == '.' || base[0] == '_' || base == "testdata" || base == "node_modules" {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directBytes is what a pipe that can be written takes without waiting: PIPE_BUF.
+// directBytes is the number of bytes that a writable pipe takes without blocking: PIPE_BUF.
 const directBytes = 4 << 10
 
-// directly returns f as an rpc.DirectWriter, if it is a pipe or a socket.
+// directly returns f as an rpc.DirectWriter if it is a pipe or a socket.
 func directly(f *os.File) io.Writer {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -41,14 +41,14 @@ func directly(f *os.File) io.Writer {
 	return f
 }
 
-// A directFile leaves the file's blocking mode alone, which others may share.
+// A directFile does not change the blocking mode of the file, which other processes may share.
 type directFile struct {
 	*os.File
 	raw   syscall.RawConn
 	write func(fd int, p []byte) (int, error)
 }
 
-// WriteNow writes what the kernel takes at once.
+// WriteNow writes as much as the kernel takes without blocking.
 func (d directFile) WriteNow(p []byte) (n int, err error) {
 	if controlErr := d.raw.Control(func(fd uintptr) { n, err = d.write(int(fd), p) }); controlErr != nil {
 		return 0, controlErr
@@ -59,8 +59,8 @@ func (d directFile) WriteNow(p []byte) (n int, err error) {
 	return max(n, 0), err
 }
 
-// writePipe goes by what poll(2) says: a pipe that can be written has room for
-// PIPE_BUF bytes (4 KiB, pipe(7)), and nobody else writes to this one.
+// writePipe relies on poll(2): a writable pipe has room for PIPE_BUF bytes (4 KiB, pipe(7)), and no other process
+// writes to this one.
 func writePipe(fd int, p []byte) (int, error) {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
 	if _, err := unix.Poll(fds, 0); err != nil || fds[0].Revents&unix.POLLOUT == 0 {

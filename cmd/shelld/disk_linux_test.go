@@ -15,7 +15,7 @@ import (
 	"shelld/schema"
 )
 
-// A diskServer is a server whose disk a test makes trouble with.
+// A diskServer is a server with a disk that a test causes trouble with.
 type diskServer struct {
 	*served
 	t     *testing.T
@@ -40,7 +40,7 @@ func (d *diskServer) initialize() {
 	d.id = r.SessionID
 }
 
-// run runs a command to its end, and returns what is known of the job then.
+// run runs a command to its end, and returns the information about the job.
 func (d *diskServer) run(command string) schema.JobInfo {
 	d.t.Helper()
 	var r schema.JobStartResult
@@ -62,8 +62,7 @@ func (d *diskServer) get(handle int64) schema.JobInfo {
 	return r.Job
 }
 
-// fails checks that the job's files have failed for this reason, and that the newest of its
-// output can be read all the same.
+// fails checks that the job's files have failed for this reason, and that its newest output can still be read.
 func (d *diskServer) fails(j schema.JobInfo, reason string) {
 	d.t.Helper()
 	if j.OutputFileError == nil || j.OutputFileError.Reason != reason || !strings.HasPrefix(j.OutputFileError.Path, d.state) {
@@ -82,7 +81,7 @@ func (d *diskServer) newest(j schema.JobInfo) {
 	}
 }
 
-// lives checks that a job which was there all the time is as it should be.
+// lives checks that a job that ran all the time still works.
 func (d *diskServer) lives(handle int64) {
 	d.t.Helper()
 	var r schema.JobWriteResult
@@ -96,7 +95,7 @@ func (d *diskServer) lives(handle int64) {
 
 const answerer = `while read x; do echo "got $x"; done`
 
-// shelldJobs runs the command, which has to exit with this status.
+// shelldJobs runs "shelld jobs" with args; it must exit with this status.
 func shelldJobs(t *testing.T, status int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, log strings.Builder
@@ -108,8 +107,8 @@ func shelldJobs(t *testing.T, status int, args ...string) (stdout, stderr string
 	return out.String(), log.String()
 }
 
-// TestFullDisk: what cannot be stored is told, and goes on in memory; other jobs do not notice,
-// and the disk is used again when there is room.
+// TestFullDisk checks that output that cannot be stored is reported and kept in memory, that other jobs are not
+// affected, and that the disk is used again when there is room.
 func TestFullDisk(t *testing.T) {
 	if !ownMounts(t) {
 		return
@@ -139,7 +138,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestKilledOnAFullDisk: what cannot be finished is told, can be looked at, and makes room.
+// TestKilledOnAFullDisk checks that jobs that cannot be finished are reported, can be read, and can be deleted to make
+// room.
 func TestKilledOnAFullDisk(t *testing.T) {
 	if !ownMounts(t) {
 		return
@@ -165,8 +165,7 @@ func TestKilledOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestReadOnlyDisk: on a disk that takes nothing no server keeps files, and what is there can
-// be looked at.
+// TestReadOnlyDisk checks that no server stores files on a read-only disk, and that stored jobs can be read.
 func TestReadOnlyDisk(t *testing.T) {
 	if !ownMounts(t) {
 		return
@@ -196,12 +195,12 @@ func TestReadOnlyDisk(t *testing.T) {
 	if e, ok := errors.AsType[*rpc.CallError](err); !ok || !strings.Contains(e.Message, "read-only file system") {
 		t.Errorf("initialize: %v", err)
 	}
-	// The default place is not worth a refusal: there, output is kept in memory.
+	// A failure in the default directory is not an error: output is then kept in memory.
 	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{Persist: &schema.PersistOptions{Mode: ptr(schema.PersistModeMemory)}}}, nil)
 	s.shutDown(t)
 }
 
-// TestPermissionLost: the directory is taken from the server while it works.
+// TestPermissionLost takes the permissions on the directory from a running server.
 func TestPermissionLost(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can take a directory away from somebody")
@@ -237,13 +236,13 @@ func TestPermissionLost(t *testing.T) {
 	d.shutDown(t)
 }
 
-// startAs starts a server as somebody else.
+// startAs starts a server as another user.
 func startAs(t *testing.T, uid uint32) *served {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "shelld")
 	copyProgram(t, "shelld", path)
-	for ; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) { // Others may not look into those of tests.
+	for ; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) { // Other users have no access to the directories of tests.
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -19,16 +19,16 @@ import (
 	"shelld/schema"
 )
 
-// A troubled server is one whose disk stops taking anything while jobs write, and whose client
-// listens.
+// A troubled server has a disk that rejects writes after a while, during which jobs write, and a client that reads
+// their events.
 type troubled struct {
 	*diskServer
-	reason string // what the system says then
+	reason string // the system's error for it
 
 	mu     sync.Mutex
-	heard  map[int64]int64 // up to where a job's output came, each byte of it
+	heard  map[int64]int64 // offset up to which the client has each job's output, without gaps
 	wrong  []string
-	failed map[int64][]schema.OutputFileError // what was told
+	failed map[int64][]schema.OutputFileError // reported errors
 
 	failing, closed map[int64]chan struct{} // see moment
 }
@@ -47,7 +47,7 @@ func startTroubled(t *testing.T, disk, reason string) *troubled {
 	return d
 }
 
-// awaitInfo waits until what is known of a job is stored, which is some time after its start.
+// awaitInfo waits until the information about a job is stored, which is some time after its start.
 func (d *troubled) awaitInfo(handle int64) {
 	d.t.Helper()
 	wait := "until [ -e '" + filepath.Join(*d.get(handle).OutputDirectory, "info.json") + "' ]; do sleep 0.01; done"
@@ -85,7 +85,7 @@ func (d *troubled) hear(n rpc.Notice) {
 	}
 }
 
-// start starts a command whose output the client hears all of.
+// start starts a command, of which the client gets all output.
 func (d *troubled) start(command string, more map[string]any) int64 {
 	d.t.Helper()
 	p := map[string]any{
@@ -100,8 +100,8 @@ func (d *troubled) start(command string, more map[string]any) int64 {
 	return r.Job.Handle
 }
 
-// heardAll awaits the end of a job that has written so much, which came to the client whole, and
-// returns what is known of it.
+// heardAll waits for the end of a job that has written this many bytes, all of which the client must have received. It
+// returns the information about the job.
 func (d *troubled) heardAll(handle, bytes int64) schema.JobInfo {
 	d.t.Helper()
 	d.await(d.closed, handle, "does not end")
@@ -117,7 +117,7 @@ func (d *troubled) heardAll(handle, bytes int64) schema.JobInfo {
 	return j
 }
 
-// awaitFailure waits until the client was told that a file of the job has failed.
+// awaitFailure waits until a failure of a file of the job was reported to the client.
 func (d *troubled) awaitFailure(handle int64) {
 	d.t.Helper()
 	d.await(d.failing, handle, "has no file that fails")
@@ -135,7 +135,7 @@ func (d *troubled) await(of map[int64]chan struct{}, handle int64, otherwise str
 	}
 }
 
-// moment is a channel of a job's that is closed when something has happened to it.
+// moment returns a channel for a job that is closed when a certain event has happened.
 func moment(of map[int64]chan struct{}, handle int64) chan struct{} {
 	if of[handle] == nil {
 		of[handle] = make(chan struct{})
@@ -143,8 +143,8 @@ func moment(of map[int64]chan struct{}, handle int64) chan struct{} {
 	return of[handle]
 }
 
-// told checks that the client was told once that a file of the job has failed: which of these,
-// and why; and that other jobs are well.
+// told checks that the failure of one of these files was reported to the client once, with its reason, and that other
+// jobs are not affected.
 func (d *troubled) told(j schema.JobInfo, files ...string) {
 	d.t.Helper()
 	d.mu.Lock()
@@ -160,7 +160,7 @@ func (d *troubled) told(j schema.JobInfo, files ...string) {
 	d.lives(1)
 }
 
-// wellStored checks that a job's files are what they should be.
+// wellStored checks that a job's files are complete.
 func (d *troubled) wellStored(j schema.JobInfo) {
 	d.t.Helper()
 	if j.OutputFileError != nil {
@@ -173,7 +173,7 @@ func (d *troubled) wellStored(j schema.JobInfo) {
 	d.validInfo(j)
 }
 
-// validInfo checks that what is stored of a job is valid, and that nothing else is left of writing it.
+// validInfo checks that the stored information about a job is valid, and that no temporary file of it remains.
 func (d *troubled) validInfo(j schema.JobInfo) {
 	d.t.Helper()
 	b, err := os.ReadFile(filepath.Join(*j.OutputDirectory, "info.json"))
@@ -199,7 +199,7 @@ func (d *troubled) noScraps(j schema.JobInfo) {
 	}
 }
 
-// wholeLines checks that a recording, as far as it got, is one, and returns how many lines it has.
+// wholeLines checks that a recording is valid as far as it goes, and returns its number of lines.
 func wholeLines(t *testing.T, j schema.JobInfo) int {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(deref(t, j.OutputDirectory), "session.cast"))
@@ -219,16 +219,16 @@ func wholeLines(t *testing.T, j schema.JobInfo) int {
 	return last
 }
 
-// TestFullDiskWhileJobsWrite: a disk that is full costs what cannot be stored, be it output, a
-// recording or what is known of a job. It is told once, the client hears every byte, other jobs and
-// the server are well, and what comes when there is room again is stored.
+// TestFullDiskWhileJobsWrite checks that a full disk costs only the data that cannot be stored: output, a recording or
+// the information about a job. The failure is reported once, the client gets every byte, other jobs and the server are
+// not affected, and later data is stored again when there is room.
 func TestFullDiskWhileJobsWrite(t *testing.T) {
 	if ownMounts(t) {
 		noRoom(t, mountDisk(t, "3m"), "no space left on device")
 	}
 }
 
-// TestQuotaWhileJobsWrite: and so does a quota.
+// TestQuotaWhileJobsWrite does the same with a quota.
 func TestQuotaWhileJobsWrite(t *testing.T) {
 	if ownMounts(t) {
 		noRoom(t, mountQuota(t, "3m"), "disk quota exceeded")
@@ -238,7 +238,7 @@ func TestQuotaWhileJobsWrite(t *testing.T) {
 func noRoom(t *testing.T, disk, reason string) {
 	d := startTroubled(t, disk, reason)
 	flood := d.heardAll(d.start(ruler(8<<20), nil), 8<<20)
-	d.told(flood, "stdout.txt", "info.json") // whichever comes first where there is no room
+	d.told(flood, "stdout.txt", "info.json") // the first one to fail
 	d.newest(flood)
 	d.noScraps(flood)
 	var r schema.JobReadResult
@@ -248,8 +248,8 @@ func noRoom(t *testing.T, disk, reason string) {
 	}
 	d.call(t, "job/remove", map[string]any{"handle": flood.Handle}, nil)
 
-	// There is room for the output and not for its recording. To take a part of a line back can
-	// take room as well, which comes before the job's end.
+	// There is room for the output but not for its recording. Removing a partial line may need room too, which becomes
+	// free before the job's end.
 	filler := filepath.Join(disk, "filler")
 	fill(t, filler, 512<<10)
 	recorded := d.start(ruler(1280<<10)+"; read x", map[string]any{"record": true})
@@ -277,7 +277,7 @@ func noRoom(t *testing.T, disk, reason string) {
 	}
 	d.lives(1)
 	d.shutDown(t)
-	// What could not be stored of a job's end was when there was room.
+	// The information about the jobs' ends was stored when there was room again.
 	for _, j := range []schema.JobInfo{again, silent} {
 		if got := jobsOf(t, d.state)[j.Handle]; got.state() != "exit 0" {
 			t.Errorf("job %d is %q", j.Handle, got.state())
@@ -285,7 +285,7 @@ func noRoom(t *testing.T, disk, reason string) {
 	}
 }
 
-// fill makes a file of so much of a disk, or of what is left of it.
+// fill creates a file of up to this size, or as large as the disk allows.
 func fill(t *testing.T, path string, most int) {
 	t.Helper()
 	f, err := os.Create(path)
@@ -302,7 +302,7 @@ func fill(t *testing.T, path string, most int) {
 	}
 }
 
-// remove deletes a file, and returns when there is room in its place.
+// remove deletes a file, and returns when its space is free.
 func remove(t *testing.T, path string) {
 	t.Helper()
 	dir, err := os.Open(filepath.Dir(path))
@@ -315,8 +315,8 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-// TestDiskBecomesReadOnly: the disk takes nothing any more, as after an error of it, while jobs
-// run that have files on it. Each is told once; what was stored stays, and what comes is in memory.
+// TestDiskBecomesReadOnly makes the disk read-only, as after an error, while jobs with files on it run. The failure of
+// each is reported once; stored output stays, and later output is kept in memory.
 func TestDiskBecomesReadOnly(t *testing.T) {
 	if !ownMounts(t) {
 		return
@@ -324,7 +324,7 @@ func TestDiskBecomesReadOnly(t *testing.T) {
 	disk, abort := mountFragile(t)
 	d := startTroubled(t, disk, "read-only file system")
 	const half = 1 << 20
-	// By a shell, since getline of mawk reads a pipe until its buffer is full.
+	// A shell reads the pipe, because getline of mawk reads until its buffer is full.
 	halves := strings.Replace(ruler(2*half), ") printf", fmt.Sprintf(`) { if (i == %d) { fflush(); system("read line") } printf`, half), 1)
 	halves = strings.TrimSuffix(halves, " }'") + " } }'"
 	writes := d.start(halves, map[string]any{"record": true})

@@ -14,7 +14,7 @@ import (
 	"shelld/jobs"
 )
 
-// A diagnosis is what doctor prints.
+// A diagnosis is the output of doctor.
 type diagnosis struct {
 	Version string  `json:"version"`
 	Go      string  `json:"go"`
@@ -25,7 +25,7 @@ type diagnosis struct {
 	Checks  []check `json:"checks"`
 }
 
-// A check is one line of it.
+// A check is one entry of a diagnosis.
 type check struct {
 	Name   string         `json:"name"`
 	Status jobs.Grade     `json:"status"`
@@ -47,7 +47,7 @@ func doctorCommand() *base.Command {
 	}
 }
 
-// doctor tells what this machine can do. It exits with 0 if jobs can be run here.
+// doctor prints what this machine can do. It returns 0 if jobs can be run here.
 func doctor(asJSON bool) int {
 	if err := base.EnoughDescriptors(3); err != nil {
 		fmt.Fprintln(os.Stderr, "shelld doctor:", err)
@@ -64,7 +64,7 @@ func doctor(asJSON bool) int {
 	return 0
 }
 
-// diagnose looks at the machine, and then runs jobs on it.
+// diagnose examines the machine, and then runs jobs on it.
 func diagnose() *diagnosis {
 	d := &diagnosis{Version: base.Version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: jobs.Kernel()}
 	for _, f := range jobs.Examine() {
@@ -85,7 +85,7 @@ func (d *diagnosis) add(f jobs.Finding) {
 	d.Checks = append(d.Checks, check{f.Name, f.Grade, f.Found, f.Reason, f.Advice, f.Facts})
 }
 
-// checkTitles are the checks in the order in which they are shown, and how.
+// checkTitles lists the names of the checks with their titles, in the order of output.
 var checkTitles = [][2]string{
 	{"keeper", "keeper"},
 	{"pipeJobs", "jobs on pipes"},
@@ -105,7 +105,7 @@ var checkTitles = [][2]string{
 	{"inputDetection", "waiting for input"},
 }
 
-// checkOrder puts what has no title last.
+// checkOrder returns the position of a check; those without a title come last.
 func checkOrder(name string) int {
 	i := slices.IndexFunc(checkTitles, func(t [2]string) bool { return t[0] == name })
 	if i < 0 {
@@ -125,7 +125,7 @@ func (d *diagnosis) print(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// table is the diagnosis as people read it.
+// table returns the diagnosis for people.
 func (d *diagnosis) table(width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "shelld %s (%s, %s/%s%s)\n\n", d.Version, d.Go, d.OS, d.Arch, strings.TrimRight(", "+d.Kernel, ", "))
@@ -154,7 +154,7 @@ func (d *diagnosis) table(width int) string {
 	return b.String()
 }
 
-// shellsFound is the check of the shells, with the versions that they told.
+// shellsFound returns the check of the shells, with the versions that they have reported.
 func shellsFound(versions map[string]string) jobs.Finding {
 	found, missing := jobs.FindShells()
 	f := jobs.Finding{Name: "shells", Grade: jobs.GradeOK}

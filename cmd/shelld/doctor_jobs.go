@@ -15,25 +15,25 @@ import (
 	"shelld/schema"
 )
 
-// trialTime bounds all trials together. They take a tenth of a second; a shell that
-// is slow to tell its version may take longer.
+// trialTime limits all trials together. They take a tenth of a second; a shell that reports its version slowly may take
+// longer.
 const trialTime = 25 * time.Second
 
-// A trial is what running jobs has shown.
+// A trial is the result of running jobs.
 type trial struct {
 	findings []jobs.Finding
 	versions map[string]string // of shells, by path
 	canRun   bool
-	short    []string          // a command that is over at once
-	env      map[string]string // what its jobs get besides ours
+	short    []string          // a command that ends at once
+	env      map[string]string // variables of its jobs in addition to ours
 }
 
 func (t *trial) add(name string, grade jobs.Grade, found, reason, advice string, facts map[string]any) {
 	t.findings = append(t.findings, jobs.Finding{Name: name, Grade: grade, Found: found, Reason: reason, Advice: advice, Facts: facts})
 }
 
-// tryJobs runs some, each through the protocol, on a server of its own. What hangs
-// ends with this process.
+// tryJobs runs some jobs, each through the protocol, on a server of its own. Anything that hangs ends with this
+// process.
 func tryJobs() *trial {
 	done := make(chan *trial, 1)
 	go func() {
@@ -41,7 +41,7 @@ func tryJobs() *trial {
 		t.run()
 		done <- t
 	}()
-	late := time.NewTimer(trialTime + 5*time.Second) // Each call has ended by then.
+	late := time.NewTimer(trialTime + 5*time.Second) // By then each call has ended.
 	defer late.Stop()
 	select {
 	case t := <-done:
@@ -81,8 +81,7 @@ func (t *trial) run() {
 	}
 }
 
-// modes runs the shortest command there is in either mode, the first one with a
-// keeper that has to be started.
+// modes runs the shortest possible command in each mode. The first run includes the start of a keeper.
 func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 	if err := t.tryShort(ctx, s, schema.ModePipe); err != nil {
 		fix := "allow fork, exec and sockets in the sandbox around shelld, and raise the limits on processes"
@@ -110,7 +109,7 @@ func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 		case err == nil:
 			t.add(mode.name, jobs.GradeOK, fmt.Sprintf("%s took %s", t.shortName(), inMs(took)), "", "",
 				map[string]any{"argv": t.short, "tookMs": millisecondsOf(took)})
-		case isShort(err): // A job has run before, so there is room for one, if not for more.
+		case isShort(err): // A job has run before, so there is room for one job, but perhaps not for more.
 			t.add(mode.name, jobs.GradeLimited, "there is no room for another", explainCall(err), adviceFor(err, ""), nil)
 		default:
 			t.add(mode.name, jobs.GradeMissing, "none can be run", explainCall(err), mode.fix, nil)
@@ -132,7 +131,7 @@ func (t *trial) tryShort(ctx context.Context, s *localServer, mode schema.Mode) 
 	return nil
 }
 
-// tree starts a command with a child and with an orphan, looks at it, and ends all.
+// tree starts a command with a child and an orphan, examines it, and ends all of them.
 func (t *trial) tree(ctx context.Context, s *localServer) {
 	const name = "treeControl"
 	if runtime.GOOS == "windows" {
@@ -173,10 +172,10 @@ func (t *trial) tree(ctx context.Context, s *localServer) {
 	}
 }
 
-// number is what a version looks like.
+// number matches a version.
 var number = regexp.MustCompile(`\d+\.\d+[^\s,(]*`)
 
-// askVersions asks the shells that there are, as jobs.
+// askVersions runs each installed shell as a job to get its version.
 func (t *trial) askVersions(ctx context.Context, s *localServer) {
 	found, _ := jobs.FindShells()
 	for _, sh := range found {
@@ -197,7 +196,7 @@ func millisecondsOf(d time.Duration) float64 {
 
 func inMs(d time.Duration) string { return fmt.Sprintf("%.1f ms", millisecondsOf(d)) }
 
-// firstKeeper is what is started before a first job, where there is such a thing.
+// firstKeeper returns the words for the keeper that is started before the first job, or "" on a system without keepers.
 func firstKeeper() string {
 	if jobs.Platform().Tree == "keeper" {
 		return "its first keeper "
@@ -205,7 +204,7 @@ func firstKeeper() string {
 	return ""
 }
 
-// ptyFix is what to do where no job runs on a terminal.
+// ptyFix returns the advice if no job runs on a terminal.
 func ptyFix() string {
 	if !slices.Contains(jobs.Platform().Modes, jobs.ModePTY) {
 		return "nothing can be done: jobs run in pipe mode on this system"

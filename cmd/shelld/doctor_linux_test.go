@@ -16,7 +16,7 @@ import (
 	"shelld/schema"
 )
 
-// examined is what doctor finds where a shell has prepared the place.
+// examined returns the output of doctor after a shell script has prepared the environment.
 func examined(t *testing.T, script string) (d diagnosis, text string) {
 	t.Helper()
 	needJobs(t)
@@ -24,18 +24,19 @@ func examined(t *testing.T, script string) (d diagnosis, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := exec.Command("sh", "-c", noMoreFiles+script+` && exec "$0" doctor -json`, shelld).Output() // The status tells of the jobs.
+	out, _ := exec.Command("sh", "-c", noMoreFiles+script+` && exec "$0" doctor -json`, shelld).Output() // The status depends on the jobs.
 	if err := json.Unmarshal(out, &d); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
 	return d, d.table(200)
 }
 
-// noMoreFiles closes what the tests have inherited from their own parent, which a limit on files would count.
+// noMoreFiles closes descriptors that the tests have inherited from their own parent, which would count against a
+// limit.
 const noMoreFiles = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; "
 
-// With few descriptors some jobs can be run and some cannot, or none. Whatever it is,
-// what is said of each of them, the advice and the verdict go together.
+// TestDoctorWithFewFiles runs doctor with few descriptors, with which some or all jobs fail. In each case the reasons,
+// the advice and the verdict must be consistent.
 func TestDoctorWithFewFiles(t *testing.T) {
 	short := 0
 	for n := 8; n <= 32; n += 4 {
@@ -62,9 +63,9 @@ func TestDoctorWithFewFiles(t *testing.T) {
 	}
 }
 
-// Without /proc no keeper starts, and that is what has to be said first.
+// TestDoctorWithoutProc checks that doctor reports a missing /proc first, because no keeper can start without it.
 func TestDoctorWithoutProc(t *testing.T) {
-	const hide = "while umount -l /proc 2>/dev/null; do :; done; ! test -e /proc/self" // there may be several, one above the other
+	const hide = "while umount -l /proc 2>/dev/null; do :; done; ! test -e /proc/self" // There may be several mounts above each other.
 	if err := exec.Command("unshare", "-m", "sh", "-c", hide).Run(); err != nil {
 		t.Skipf("/proc cannot be hidden here: %v", err)
 	}
@@ -96,8 +97,8 @@ func TestAdviceForShortages(t *testing.T) {
 	}
 }
 
-// Too few descriptors to start are an error of ours, and no report of a crash. From where a server starts
-// on, it can say what it lacks.
+// TestStartWithFewFiles checks that too few descriptors to start are reported as an error and not with a crash. With
+// enough to start, a server can report what it lacks.
 func TestStartWithFewFiles(t *testing.T) {
 	if testing.CoverMode() != "" {
 		t.Skip("a program that is measured for coverage needs descriptors of its own when it exits")
@@ -113,7 +114,7 @@ func TestStartWithFewFiles(t *testing.T) {
 			cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize"}` + "\n")
 			var said strings.Builder
 			cmd.Stderr = &said
-			out, _ := cmd.Output() // The status is not the same for all.
+			out, _ := cmd.Output() // The status depends on the command.
 			if len(out) > 0 || cmd.ProcessState.Success() {
 				continue
 			}
@@ -128,7 +129,7 @@ func TestStartWithFewFiles(t *testing.T) {
 	}
 }
 
-// A limit on address space is told before it is what ends a server.
+// TestDoctorWithFewAddresses checks that a limit on address space is reported before it ends a server.
 func TestDoctorWithFewAddresses(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector alone takes more addresses than that")
@@ -142,7 +143,8 @@ func TestDoctorWithFewAddresses(t *testing.T) {
 	t.Errorf("%+v", d.Checks)
 }
 
-// Where /proc hides undumpable processes from their own user, that is told, and what comes of it.
+// TestDoctorHidepid checks that doctor reports a /proc that hides undumpable processes from their own user, and the
+// consequences.
 func TestDoctorHidepid(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount /proc with hidepid")
@@ -156,7 +158,7 @@ func TestDoctorHidepid(t *testing.T) {
 		cmd := exec.Command(filepath.Join(bin, "shelld"), "doctor", "-json")
 		cmd.Dir = "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-		out, _ := cmd.Output() // The status tells of the jobs.
+		out, _ := cmd.Output() // The status depends on the jobs.
 		var d diagnosis
 		if err := json.Unmarshal(out, &d); err != nil {
 			t.Fatalf("%v in %s", err, out)

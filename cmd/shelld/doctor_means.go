@@ -14,13 +14,13 @@ import (
 	"shelld/schema"
 )
 
-// Whether jobs can be run is one question, and what there is on PATH another. So what
-// doctor runs is looked for beyond PATH, and is our own binary where there is nothing.
+// Doctor must report whether jobs can be run even if PATH is wrong. So it looks for the programs that it runs outside
+// PATH too, and uses our own binary if it finds none.
 
-// usualDirectories are where systems keep true, sh and sleep.
+// usualDirectories are the usual directories of true, sh and sleep.
 var usualDirectories = []string{"/usr/local/bin", "/usr/bin", "/bin"}
 
-// shortCommand is a command that is over at once, by its absolute path.
+// shortCommand returns a command that ends at once, with its absolute path.
 func shortCommand() []string {
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), usualDirectories...) {
 		if path, err := exec.LookPath(filepath.Join(dir, "true")); err == nil && filepath.IsAbs(path) {
@@ -37,16 +37,16 @@ func (t *trial) shortName() string {
 	return strings.Join(append([]string{filepath.Base(t.short[0])}, t.short[1:]...), " ")
 }
 
-// widePath is our PATH, and then the usual directories.
+// widePath returns our PATH, followed by the usual directories.
 func widePath() string {
 	dirs := filepath.SplitList(os.Getenv("PATH"))
 	return strings.Join(append(dirs, usualDirectories...), string(filepath.ListSeparator))
 }
 
-// isShort says whether something has run out that there could be more of.
+// isShort reports whether the error is a lack of a resource that an administrator can raise.
 func isShort(err error) bool { return adviceFor(err, "") != "" }
 
-// shortages are the system's words for what has run out, and what to do about each.
+// shortages lists the errors of the system for exhausted resources, with advice.
 var shortages = []struct {
 	errno  syscall.Errno
 	advice string
@@ -57,7 +57,7 @@ var shortages = []struct {
 	{syscall.ENOMEM, "make memory free, or raise what the control group may take"},
 }
 
-// adviceFor says what to do where something has run out, and else what is given.
+// adviceFor returns the advice for an exhausted resource; for any other error it returns otherwise.
 func adviceFor(err error, otherwise string) string {
 	call, _ := errors.AsType[*rpc.CallError](err)
 	refused := call != nil && call.Kind == schema.KindResourceUnavailable
@@ -72,8 +72,7 @@ func adviceFor(err error, otherwise string) string {
 	return otherwise
 }
 
-// withoutProc says of a keeper that did not start where /proc is missing that this is
-// why: it is started from there.
+// withoutProc corrects the reason for a keeper that has not started if /proc is missing: keepers are started from it.
 func withoutProc(d *diagnosis) {
 	var keeper, proc *check
 	for i := range d.Checks {
@@ -89,7 +88,7 @@ func withoutProc(d *diagnosis) {
 	}
 }
 
-// verdict is whether jobs can be run, and what of them cannot.
+// verdict returns a sentence that says whether jobs can be run, and with which limits.
 func (d *diagnosis) verdict() string {
 	if !d.CanRun {
 		return "Jobs cannot be run here."

@@ -22,12 +22,12 @@ type served struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
 	stdout *os.File
-	log    *bytes.Buffer // to be read once the process has ended
+	log    *bytes.Buffer // read only after the process has ended
 	client *rpc.Client
-	pids   []int64 // of the job: a shell, and what that has started
+	pids   []int64 // of the job: a shell and its child
 }
 
-// serveJob starts a server, and in it a job of two processes that surely run.
+// serveJob starts a server with a job of two processes that are known to run.
 func serveJob(t *testing.T) *served {
 	t.Helper()
 	needJobs(t)
@@ -79,13 +79,13 @@ func startServed(t *testing.T) *served {
 	return startHeard(t, func(rpc.Notice) {})
 }
 
-// startHeard is startServed for a test that listens.
+// startHeard is startServed for a test that handles notifications.
 func startHeard(t *testing.T, notice func(rpc.Notice)) *served {
 	t.Helper()
 	return startWith(t, notice, func(*exec.Cmd) {})
 }
 
-// startWith is startHeard of a command that prepare has changed.
+// startWith is startHeard with a command that prepare has changed.
 func startWith(t *testing.T, notice func(rpc.Notice), prepare func(*exec.Cmd)) *served {
 	t.Helper()
 	return startFor(t, watchdog, notice, prepare)
@@ -115,10 +115,10 @@ func startFor(t *testing.T, most time.Duration, notice func(rpc.Notice), prepare
 	_, _ = theirs[0].Close(), theirs[1].Close()
 	s.client = rpc.NewClient(s.stdout, s.stdin, notice, nil)
 	t.Cleanup(func() {
-		cancel() // of no effect where the server has ended
+		cancel() // This has no effect if the server has ended.
 		_, _ = s.stdin.Close(), s.stdout.Close()
 		<-s.client.Done()
-		_ = s.cmd.Wait() // The test has done it, or has failed before.
+		_ = s.cmd.Wait() // The test has waited already, or has failed.
 	})
 	return s
 }
@@ -130,8 +130,8 @@ func (s *served) call(t *testing.T, method string, params, result any) {
 	}
 }
 
-// keepIn initializes the server, which stores so much of a stream at most in that directory. events
-// are those that are heard; nil: the usual ones.
+// keepIn initializes the server with this state directory, and with most as the maximum stored per stream. events are
+// the events that are sent; nil: the default ones.
 func (s *served) keepIn(t *testing.T, state string, most int64, events []string) schema.InitializeResult {
 	t.Helper()
 	var r schema.InitializeResult
@@ -141,7 +141,7 @@ func (s *served) keepIn(t *testing.T, state string, most int64, events []string)
 	return r
 }
 
-// shutDown ends the server as a client does that has no more to do, and checks how it ended.
+// shutDown shuts the server down as a client does, and checks how it ended.
 func (s *served) shutDown(t *testing.T) {
 	t.Helper()
 	s.call(t, "shutdown", schema.ShutdownParams{}, nil)
@@ -150,7 +150,7 @@ func (s *served) shutDown(t *testing.T) {
 	s.ended(t, 0)
 }
 
-// kill ends the server in the middle of what it does, and returns when all that it had sent was read.
+// kill kills the server, and returns when all of its output was read.
 func (s *served) kill(t *testing.T) {
 	t.Helper()
 	if err := s.cmd.Process.Kill(); err != nil {
@@ -159,7 +159,7 @@ func (s *served) kill(t *testing.T) {
 	<-s.client.Done()
 }
 
-// ended awaits the server's end and checks its status, and that its job is gone.
+// ended waits for the end of the server, checks its status, and checks that its job is gone.
 func (s *served) ended(t *testing.T, status int) {
 	t.Helper()
 	err := s.cmd.Wait()
@@ -198,8 +198,8 @@ func TestEndOfInputEndsServer(t *testing.T) {
 	s.ended(t, 1)
 }
 
-// A client that has died takes nothing any more. The server sees it as soon as it
-// has something to say, though its input is still open.
+// TestBrokenOutputEndsServer closes the client's end of stdout, as after the client's death. The server notices it at
+// its next message, even though its input is still open.
 func TestBrokenOutputEndsServer(t *testing.T) {
 	s := serveJob(t)
 	if err := s.stdout.Close(); err != nil {

@@ -19,18 +19,17 @@ import (
 	"shelld/schema"
 )
 
-// These benchmarks are of many processes: a tree that is ended, a thousand jobs that are
-// started and ended. As those of bench_linux_test.go they have bare counterparts, which
-// make the system calls that any server has to make.
+// These benchmarks run many processes: a tree that is ended, and a thousand jobs that are started and ended. Like those
+// in bench_linux_test.go they have bare counterparts, which make the system calls that any server has to make.
 
-// aTree is a shell that starts n-1 processes, says that they are there, and awaits them.
-// Nobody of it holds the output but the shell and them.
+// aTree returns a shell command that starts n-1 processes, reports that they run, and waits for them. Only the shell
+// and these processes hold the output open.
 func aTree(n int) []string {
 	return []string{"sh", "-c", "i=1; while test $i -lt " + strconv.Itoa(n) + "; do sleep 1000 & i=$((i+1)); done; echo there; wait; sleep 1000"}
 }
 
-// BenchmarkKillToGone: from the request to end a tree, without grace, to the answer that
-// nothing of it is left.
+// BenchmarkKillToGone measures from the request to kill a tree, without grace, to the answer that no process of it is
+// left.
 func BenchmarkKillToGone(b *testing.B) {
 	for _, n := range []int{1, 10, 250} {
 		b.Run(fmt.Sprintf("bare/%d", n), func(b *testing.B) {
@@ -51,7 +50,7 @@ func BenchmarkKillToGone(b *testing.B) {
 	}
 }
 
-// killBare kills a group that is known to be all, and waits for each of it.
+// killBare kills a process group that is known to be the whole tree, and reaps each process.
 func killBare(b *testing.B, n int) time.Duration {
 	b.Helper()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -70,7 +69,7 @@ func killBare(b *testing.B, n int) time.Duration {
 		b.Fatal(err)
 	}
 	begun := time.Now()
-	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // It is there: it has said so.
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // The group exists: it has reported so.
 	for gone := false; !gone; {
 		_, err := unix.Wait4(-cmd.Process.Pid, nil, unix.WALL, nil)
 		gone = err == unix.ECHILD
@@ -96,9 +95,8 @@ func (s *benchServer) killTree(n int) time.Duration {
 	return took
 }
 
-// BenchmarkExited: from the clock of a command as its last act to the notice of its exit,
-// where nobody lives on, and where somebody does who holds its terminal, its pipe, or
-// nothing.
+// BenchmarkExited measures from the clock of a command in its last act to the notification of its exit: without
+// remaining processes, and with one that holds its terminal, its pipe, or nothing.
 func BenchmarkExited(b *testing.B) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		b.Skip("python3 is missing")
@@ -129,13 +127,12 @@ func BenchmarkExited(b *testing.B) {
 	}
 }
 
-// manyJobs is how many jobs BenchmarkManyJobs has at once.
+// manyJobs is the number of jobs in BenchmarkManyJobs.
 const manyJobs = 1000
 
-// BenchmarkManyJobs: a thousand idle jobs on terminals. Told are the time until all of
-// them run, the memory of each (the share of pages by Pss: of the server and all keepers,
-// not of the command), and the time from the end of stdin to the server's end, when all
-// of them are gone. Bare starts as many processes on terminals, and kills them.
+// BenchmarkManyJobs runs a thousand idle jobs on terminals. It reports the time until all of them run; the memory of
+// each (the Pss of the server and of all keepers, without the command); and the time from the end of stdin to the end
+// of the server, when all of them are gone. The bare counterpart starts and kills as many processes on terminals.
 func BenchmarkManyJobs(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		for b.Loop() {
@@ -173,7 +170,7 @@ func bareMany(b *testing.B) {
 	b.ReportMetric(float64(time.Since(begun).Milliseconds()), "ms-start")
 	begun = time.Now()
 	for _, pid := range pids {
-		_ = unix.Kill(pid, unix.SIGTERM) // It was not waited for, so it is there.
+		_ = unix.Kill(pid, unix.SIGTERM) // It was not reaped yet, so the PID is valid.
 	}
 	for i, pid := range pids {
 		_, _ = unix.Wait4(pid, nil, 0, nil)
@@ -185,7 +182,7 @@ func bareMany(b *testing.B) {
 func shelldMany(b *testing.B, end string) {
 	b.Helper()
 	s := serveBenchWith(b, schema.Options{Events: []string{}, Limits: &schema.LimitOptions{MaxJobs: ptr(int64(2 * manyJobs))}})
-	s.call("job/run", schema.JobRunParams{Argv: []string{"true"}}, nil) // What the first job needs is there.
+	s.call("job/run", schema.JobRunParams{Argv: []string{"true"}}, nil) // It sets up everything that the first job needs.
 	before := pss(b, s.cmd.Process.Pid)
 	begun := time.Now()
 	s.startMany()
@@ -200,7 +197,7 @@ func shelldMany(b *testing.B, end string) {
 	case "eof":
 		_ = s.stdin.Close()
 		<-s.client.Done()
-		_ = s.cmd.Wait() // 1: it was not told to shut down.
+		_ = s.cmd.Wait() // The status is 1, because it was not shut down.
 	case "shutdown":
 		s.call("shutdown", nil, nil)
 	case "kill":
@@ -209,7 +206,7 @@ func shelldMany(b *testing.B, end string) {
 	b.ReportMetric(float64(time.Since(begun).Milliseconds()), "ms-end")
 }
 
-// startMany starts them as a client does that waits for an answer only when 32 are due.
+// startMany starts the jobs as a client with up to 32 unanswered requests.
 func (s *benchServer) startMany() {
 	s.b.Helper()
 	var due sync.WaitGroup
@@ -227,7 +224,7 @@ func (s *benchServer) startMany() {
 	due.Wait()
 }
 
-// pss is the memory of a process, in bytes, with its part of what it shares.
+// pss returns the memory of a process in bytes, with its share of shared pages.
 func pss(b *testing.B, pid int) int {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))

@@ -15,11 +15,11 @@ import (
 	"shelld/schema"
 )
 
-// A serverEnd is one of the ways in which a server ends, as docs/ending.md tells them.
+// A serverEnd is one of the ways in which a server ends, as described in docs/ending.md.
 type serverEnd struct {
 	name   string
-	polite bool // its jobs get TERM and their grace
-	status int  // the exit status, -1 where a signal ends it
+	polite bool // its jobs get TERM and their grace time
+	status int  // the exit status; -1: ended by a signal
 	end    func(*testing.T, *doomed)
 }
 
@@ -47,15 +47,15 @@ func closeStdin(d *doomed) error  { return d.stdin.Close() }
 func closeStdout(d *doomed) error { return d.stdout.Close() }
 func closeStderr(d *doomed) error { return d.stderr.Close() }
 
-// askForAnswer has the server write something, which is when it sees that nobody reads.
+// askForAnswer makes the server write: that is when it notices that its output is closed.
 func askForAnswer(d *doomed) error {
-	<-d.client.Done() // It sends nothing any more.
+	<-d.client.Done() // The client sends nothing any more.
 	const request = `{"jsonrpc":"2.0","id":99,"method":"job/list"}`
 	_, err := fmt.Fprintf(d.stdin, "Content-Length: %d\r\n\r\n%s", len(request), request)
 	return err
 }
 
-// thenSIGTERM is for what alone does not end a server.
+// thenSIGTERM is for an action that does not end a server by itself.
 func thenSIGTERM(d *doomed) error { return d.cmd.Process.Signal(syscall.SIGTERM) }
 
 func leaveBy(method string, last func(*doomed) error) func(*testing.T, *doomed) {
@@ -90,14 +90,14 @@ var serverEnds = []serverEnd{
 	{"a crash", false, 2, bySignals(syscall.SIGABRT)},
 }
 
-// Each end of the server ends its jobs, and leaves no keeper.
+// TestEveryEndOfTheServer checks that each end of the server ends its jobs, and leaves no keeper.
 func TestEveryEndOfTheServer(t *testing.T) {
 	for _, e := range serverEnds {
 		t.Run(e.name, func(t *testing.T) {
-			t.Parallel() // They mostly wait for the grace.
+			t.Parallel() // They mostly wait for the grace time.
 			d := startDoomed(t, len(hardToEnd))
 			keepers := d.keepers(t)
-			limit := 5 * time.Second // Most take half a second, and more on a busy machine.
+			limit := 5 * time.Second // Most ends take half a second, and more on a busy machine.
 			if e.polite {
 				limit += doomedGrace
 			}
@@ -120,14 +120,14 @@ func TestEveryEndOfTheServer(t *testing.T) {
 	}
 }
 
-// wait waits for the end of the server, and kills one that does not end: the status tells.
+// wait waits for the end of the server. It kills a server that does not end, which the status shows.
 func (d *doomed) wait() error {
 	late := time.AfterFunc(watchdog, func() { _ = d.cmd.Process.Kill() })
 	defer late.Stop()
 	return d.cmd.Wait()
 }
 
-// keepers are the processes that the server has started itself.
+// keepers returns the direct children of the server.
 func (d *doomed) keepers(t *testing.T) (all []process) {
 	t.Helper()
 	for _, pid := range childrenOf(t, d.cmd.Process.Pid) {
@@ -141,10 +141,10 @@ func (d *doomed) keepers(t *testing.T) (all []process) {
 	return all
 }
 
-// childrenOf are the processes that a process has started, zombies among them.
+// childrenOf returns the PIDs of the children of a process, including zombies.
 func childrenOf(t *testing.T, pid int) (all []int) {
 	t.Helper()
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // The pattern is a good one.
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // The pattern is valid.
 	for _, f := range files {
 		text, _ := os.ReadFile(f) // A thread may have ended.
 		for _, field := range strings.Fields(string(text)) {

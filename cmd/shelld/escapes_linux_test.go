@@ -22,8 +22,8 @@ import (
 	"shelld/schema"
 )
 
-// An escaped is a server whose jobs have to start inside of one directory, with somebody who
-// tries to get them out. All that it could make lies in the directory base.
+// An escaped is a server whose jobs must start within one directory, with an attacker that tries to get them out. All
+// files that it can create are in the directory base.
 type escaped struct {
 	*testing.T
 	client        *rpc.Client
@@ -32,23 +32,23 @@ type escaped struct {
 	base, in, out string
 	state         string
 	session       string
-	wire          wire          // all that was sent and told
-	log           *bytes.Buffer // to be read once end has been called
+	wire          wire          // all messages sent and received
+	log           *bytes.Buffer // read only after end was called
 	end           func()
 }
 
-// asUsers has a test tried as the user who runs it and, where that is root, as one who is not.
+// asUsers runs a test as the current user and, if that is root, also as an unprivileged user.
 func asUsers(t *testing.T, test func(t *testing.T, uid int)) {
 	needJobs(t)
 	for _, uid := range []int{os.Geteuid(), nobody} {
 		if uid != os.Geteuid() && os.Geteuid() != 0 {
-			continue // Only root can become somebody else.
+			continue // Only root can change its user.
 		}
 		t.Run(fmt.Sprintf("uid %d", uid), func(t *testing.T) { test(t, uid) })
 	}
 }
 
-// startEscaped starts a server as a user. set changes what it is told first; env what it has.
+// startEscaped starts a server as a user. set changes the parameters of initialize; env is added to its environment.
 func startEscaped(t *testing.T, uid int, set func(e *escaped, p object), args, env []string) *escaped {
 	t.Helper()
 	base, err := os.MkdirTemp("", "shelld-escapes-")
@@ -58,7 +58,7 @@ func startEscaped(t *testing.T, uid int, set func(e *escaped, p object), args, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(base) }) // What is left of it is in the way of nobody.
+	t.Cleanup(func() { _ = os.RemoveAll(base) }) // Remaining files do no harm.
 	e := &escaped{T: t, uid: uid, base: base, in: base + "/in", out: base + "/out", state: base + "/state", log: &bytes.Buffer{}}
 	for _, dir := range []string{base, e.in, e.in + "/sub", e.out, e.out + "/deep"} {
 		e.mkdir(dir)
@@ -74,9 +74,9 @@ func startEscaped(t *testing.T, uid int, set func(e *escaped, p object), args, e
 	in, out := startPiped(t, cmd)
 	e.client, e.pid = rpc.NewClient(out, in, func(rpc.Notice) {}, e.wire.note), cmd.Process.Pid
 	e.end = sync.OnceFunc(func() {
-		_ = in.Close() // It ends the server, and its jobs.
+		_ = in.Close() // This ends the server and its jobs.
 		<-e.client.Done()
-		_ = cmd.Wait() // The status says only that nobody has asked for the end.
+		_ = cmd.Wait() // The status shows only that no client has shut it down.
 		if t.Failed() && e.log.Len() > 0 {
 			t.Logf("the server logged:\n%s", e.log.Bytes())
 		}
@@ -92,7 +92,7 @@ func startEscaped(t *testing.T, uid int, set func(e *escaped, p object), args, e
 	return e
 }
 
-// mkdir makes a directory that is the server's user's.
+// mkdir makes a directory that belongs to the server's user.
 func (e *escaped) mkdir(dir string) {
 	e.Helper()
 	e.ok(os.MkdirAll(dir, 0o755))
@@ -114,7 +114,7 @@ func (e *escaped) call(method string, params, result any) {
 	}
 }
 
-// refusal is the kind of error that a request gets; "" where it gets none.
+// refusal returns the kind and the text of the error of a request; "": no error.
 func (e *escaped) refusal(method string, params any) (schema.Kind, string) {
 	var refused *rpc.CallError
 	switch err := e.client.Call(e.Context(), method, params, nil); {
@@ -128,7 +128,7 @@ func (e *escaped) refusal(method string, params any) (schema.Kind, string) {
 	}
 }
 
-// where is the directory in which a job runs, and what PWD says; false: it does not.
+// where returns the directory in which a job runs, and its PWD; false: the job does not run.
 func (e *escaped) where(cwd string) (real, pwd string, runs bool) {
 	var r schema.JobRunResult
 	err := e.client.Call(e.Context(), "job/run", object{"argv": []string{"sh", "-c", `/bin/pwd -P; echo "$PWD"`}, "cwd": cwd}, &r)
@@ -144,8 +144,7 @@ func (e *escaped) where(cwd string) (real, pwd string, runs bool) {
 	return real, pwd, true
 }
 
-// noDirectory checks that the server has nothing open in the directories of its jobs but the
-// one that is allowed.
+// noDirectory checks that the server holds no directory of its jobs open except the allowed one.
 func (e *escaped) noDirectory() {
 	e.Helper()
 	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", e.pid))
@@ -188,7 +187,7 @@ func TestEscapesByDirectory(t *testing.T) {
 				t.Errorf("cwd %.100q: %q (%.300s), want %q", cwd, kind, message, want)
 			}
 		}
-		for fd := range 64 { // whatever the server has open
+		for fd := range 64 { // any descriptor that the server may have open
 			if kind, _ := e.refusal("job/run", object{"argv": []string{"true"}, "cwd": fmt.Sprintf("/proc/self/fd/%d", fd)}); kind != bad {
 				t.Errorf("descriptor %d of the server: %q", fd, kind)
 			}
@@ -205,8 +204,8 @@ func TestEscapesByDirectory(t *testing.T) {
 	})
 }
 
-// A program swaps a link between the allowed directory and another one as fast as it can,
-// while job after job is started there: whatever runs runs inside.
+// TestEscapesByRace has a program swap a link between the allowed directory and another one as fast as it can, while
+// jobs are started there: each job that runs must run inside.
 func TestEscapesByRace(t *testing.T) {
 	starts := scaled(2000, 500, 100)
 	asUsers(t, func(t *testing.T, uid int) {
@@ -253,7 +252,7 @@ func TestEscapesByRace(t *testing.T) {
 		close(stop)
 		swapper.Wait()
 		t.Logf("%d ran, %d were refused", ran, refused)
-		// Both have to be possible, however the race went.
+		// Both results must be possible, whatever the race has produced.
 		for to, want := range map[string]bool{e.in + "/sub": true, e.out: false} {
 			e.ok(os.Remove(name))
 			e.ok(os.Symlink(to, name))
@@ -265,7 +264,7 @@ func TestEscapesByRace(t *testing.T) {
 	})
 }
 
-// What a client calls its jobs makes no file, and leads to none.
+// TestEscapesByName checks that the names of jobs create no files and refer to none.
 func TestEscapesByName(t *testing.T) {
 	asUsers(t, func(t *testing.T, uid int) {
 		e := startEscaped(t, uid, nil, nil, nil)
@@ -292,7 +291,7 @@ func TestEscapesByName(t *testing.T) {
 				t.Errorf("the handle %v: %q", handle, kind)
 			}
 		}
-		// Names that may be, and groups and descriptions, which are free text.
+		// These are valid names, with groups and descriptions, which are free text.
 		for _, name := range []string{"a..b", "x.", "A-_.", "con", "stdout.txt", strings.Repeat("x", 64)} {
 			group := "../../" + name
 			e.call("job/run", object{"argv": []string{"echo", "x"}, "name": name, "group": group, "description": "/../" + name}, nil)
@@ -317,7 +316,7 @@ func TestEscapesByName(t *testing.T) {
 	})
 }
 
-// private checks that something is the server's user's, and nobody else's to see.
+// private checks that a file belongs to the server's user, and that no other user has access.
 func (e *escaped) private(path string) {
 	info, err := os.Lstat(path)
 	e.ok(err)
@@ -326,7 +325,7 @@ func (e *escaped) private(path string) {
 	}
 }
 
-// everything is all that lies in a directory.
+// everything returns the paths of all files below a directory.
 func everything(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -339,8 +338,8 @@ func everything(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// A directory for output that another user could have made is not used: the default one is
-// done without, and one that the client names is refused.
+// TestEscapesByStateDirectory checks that a state directory that another user could have made is not used: the default
+// one is skipped, and one named by the client is rejected.
 func TestEscapesByStateDirectory(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can play two users")
@@ -365,7 +364,7 @@ func TestEscapesByStateDirectory(t *testing.T) {
 				t.Errorf("%s: %q (%s)", name, kind, message)
 			}
 		}
-		e.ok(os.Symlink(e.out, e.state+"/shelld")) // where the default lies
+		e.ok(os.Symlink(e.out, e.state+"/shelld")) // the default directory
 		e.ok(os.Lchown(e.state+"/shelld", stranger, stranger))
 		p["options"] = object{"events": []string{}}
 	}, nil, nil)

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// execRows is how many commands the table has at least for each shell.
+// execRows is the minimum number of commands in the table for each shell.
 const execRows = 120
 
-// TestExecTableAlone holds the table against shells that nobody talks to but the one who types: what
-// job/exec has to answer is what comes there, but for what is known to be different (aparts). It says
-// something of the shells and the table, and nothing of ours: one shell is enough but for -long.
+// TestExecTableAlone checks the table against plain shells with typed input: the result of job/exec must be the result
+// of the plain shell, except for known differences (aparts). It tests the shells and the table, and no code of ours, so
+// without -long one shell is enough.
 func TestExecTableAlone(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -63,7 +63,7 @@ func TestExecTableAlone(t *testing.T) {
 	}
 }
 
-// row types a row of the table.
+// row runs a row of the table.
 func (p *plainShell) row(n nasty) executed {
 	p.t.Helper()
 	command, _ := n.of(p.name)
@@ -74,7 +74,7 @@ func (p *plainShell) row(n nasty) executed {
 	return p.run(command)
 }
 
-// apartOf finds what is known of a row in one shell.
+// apartOf returns the known difference of a row in one shell.
 func apartOf(n nasty, shell string) (a apart, known bool) {
 	for _, a := range aparts {
 		if _, ok := a.alone[shell]; a.row == n.name && (ok || slices.Contains(a.skip, shell)) {
@@ -84,8 +84,8 @@ func apartOf(n nasty, shell string) (a apart, known bool) {
 	return apart{}, false
 }
 
-// TestExecTableRows holds that the table is long enough, that where it is not exact it says why, and
-// that what is known to be different names rows that there are.
+// TestExecTableRows checks that the table is long enough, that each inexact row has a reason, and that the known
+// differences refer to existing rows.
 func TestExecTableRows(t *testing.T) {
 	rows := map[string]int{}
 	for _, shell := range execShells {
@@ -123,7 +123,7 @@ func TestExecTableRows(t *testing.T) {
 	}
 }
 
-// plausible says whether an expression has a reason, and says more than "anything".
+// plausible reports whether an expression has a reason, and does not match everything.
 func (w want) plausible() bool {
 	if w.like == "" {
 		return w.vary == ""

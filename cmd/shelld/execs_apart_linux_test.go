@@ -1,12 +1,12 @@
 package main
 
-// An apart is a row of the table for which a plain shell gives something else, and why that is
-// right. Where it no longer does, TestExecTableAlone fails.
+// An apart is a row of the table with a different result in a plain shell, and the reason why that is right. If the
+// results no longer differ, TestExecTableAlone fails.
 type apart struct {
 	row   string
 	why   string
-	alone map[string]want // what the plain shell gives, by shell
-	skip  []string        // in these shells it cannot be typed there
+	alone map[string]want // the plain shell's result, by shell
+	skip  []string        // shells in which it cannot be typed
 }
 
 const (
@@ -17,7 +17,7 @@ const (
 	zshJobs = "in zsh, eval in a loop may be a job of its own"
 )
 
-// aparts are all that is known to be different.
+// aparts are the known differences.
 var aparts = []apart{
 	{row: "exclamation marks", why: asText, alone: map[string]want{
 		"bash": {out: "bash: !x: event not found\n"},

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// An execGenerator makes commands of a shell that end, ask nothing, and mean the same in a script.
+// An execGenerator generates commands for a shell that end, read no input, and have the same effect in a script.
 type execGenerator struct {
 	*rand.Rand
 	shell string
-	file  string // a quoted path, where it may write
+	file  string // quoted path of a writable file
 }
 
 func (g *execGenerator) pick(of ...string) string { return of[g.IntN(len(of))] }
 
-// in is what bash and zsh say, or what fish says.
+// in returns the form for bash and zsh, or that for fish.
 func (g *execGenerator) in(posix, fish string) string {
 	if g.shell == "fish" {
 		return fish
@@ -29,7 +29,7 @@ func (g *execGenerator) word() string {
 	return g.pick("one", "'two words'", `"in quotes"`, `"$v"`, `"$w"`, `"$PWD"`, "'a!b'", "'it\"s'", "ä日🙂", `'back\slash'`, "'#'", "'~'", "'$v'", "-n'x'", "''", "'a;b'", "'^'", "'%s'", "'*'", "'a\nb'", "'\t'")
 }
 
-// step is one command, of one or several lines.
+// step returns one command, of one or several lines.
 func (g *execGenerator) step() string {
 	switch g.IntN(8) {
 	case 0:
@@ -43,7 +43,7 @@ func (g *execGenerator) step() string {
 	}
 }
 
-// simple is one that may stand in a list.
+// simple returns a command that may be part of a list.
 func (g *execGenerator) simple() string {
 	n := g.name()
 	switch g.IntN(17) {
@@ -84,7 +84,7 @@ func (g *execGenerator) simple() string {
 	}
 }
 
-// option is one that stays.
+// option returns a command with a lasting effect.
 func (g *execGenerator) option() string {
 	switch g.shell {
 	case "bash":
@@ -95,7 +95,7 @@ func (g *execGenerator) option() string {
 	return g.pick("set -g list a 'b c'; count $list", "false | true; echo $pipestatus", "string upper abc", "set -l gone 1", "echo (count $list)", "set -g fish_trace; set -e fish_trace")
 }
 
-// compound is one of several commands.
+// compound returns a compound command.
 func (g *execGenerator) compound() string {
 	inner := g.simple()
 	for strings.HasPrefix(inner, "cd ") {

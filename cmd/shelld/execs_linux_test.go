@@ -15,26 +15,26 @@ import (
 	"shelld/schema"
 )
 
-// The tests of job/exec drive the binary as any client does, and hold what it answers against a
-// table (execs_table_linux_test.go), which is itself held against what comes where nobody but a person
-// types (execs_alone_linux_test.go), against the same script in the shell alone (execs_random_linux_test.go),
-// and in spite of prompts and of programs that pretend to be the shell (execs_prompts_linux_test.go).
+// The tests of job/exec drive the binary as any client does. They compare its answers with a table
+// (execs_table_linux_test.go), which is itself compared with plain shells and typed input (execs_alone_linux_test.go);
+// with the same commands as a script (execs_random_linux_test.go); and with prompts, and with programs that pretend to
+// be the shell (execs_prompts_linux_test.go).
 
-// execShells are those that have the integration.
+// execShells are the shells with integration.
 var execShells = []string{"bash", "zsh", "fish"}
 
-// execBytes is how much of a command's output these tests ask for.
+// execBytes is the maximum output of a command that these tests request.
 const execBytes = 8 << 20
 
-// An execServer is a server whose jobs are shells. All that they could leave lies in base, or is a
-// process that has base in its environment.
+// An execServer is a server whose jobs are shells. All that they could leave behind is below base, or is a process with
+// base in its environment.
 type execServer struct {
 	*served
 	t    *testing.T
 	base string
 }
 
-// startExecs starts a server, which ends with the test and is then held to have left nothing.
+// startExecs starts a server. At the end of the test it ends the server, and checks that nothing is left.
 func startExecs(t *testing.T) *execServer {
 	t.Helper()
 	needJobs(t)
@@ -56,7 +56,7 @@ func startExecs(t *testing.T) *execServer {
 	return s
 }
 
-// do is call for params that no type checks. An error is told.
+// do is call for untyped params. An error fails the test.
 func (s *execServer) do(method string, params, result any) {
 	s.t.Helper()
 	if err := s.client.Call(s.t.Context(), method, params, result); err != nil {
@@ -64,7 +64,7 @@ func (s *execServer) do(method string, params, result any) {
 	}
 }
 
-// end ends the server, and looks for what it has left.
+// end ends the server, and checks that nothing is left.
 func (s *execServer) end() {
 	s.t.Helper()
 	s.shutDown(s.t)
@@ -75,7 +75,7 @@ func (s *execServer) end() {
 	for _, path := range environments {
 		text, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(string(text), "EXECS="+s.base+"\x00") {
-			continue // It has ended, or is somebody else's.
+			continue // The process has ended, or belongs to another user.
 		}
 		line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
 		s.t.Errorf("a process is left: %s %q", filepath.Dir(path), line)
@@ -88,13 +88,13 @@ type execShell struct {
 	name   string
 	handle int64
 	home   string
-	next   int64 // the command that is asked for next has this number
+	next   int64 // ID of the next command
 }
 
-// An executed is what one command has come to.
+// An executed is the result of one command.
 type executed struct {
-	raw    string // what it wrote, with the line ends of the terminal taken back
-	output string // what the server tells of it
+	raw    string // raw output, with the line ends of the terminal converted back
+	output string // output in the server's answer
 	exit   int64
 	cwd    string
 }
@@ -103,7 +103,8 @@ func (x executed) String() string {
 	return fmt.Sprintf("%.400q, told as %.400q, status %d in %q", x.raw, x.output, x.exit, x.cwd)
 }
 
-// seenPages has fish not read all manual pages of the machine in the background, as it does in each new home.
+// seenPages prevents fish from parsing all manual pages of the machine in the background, as it does in each new home
+// directory.
 func seenPages(t testing.TB, home string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(home, ".local/share/fish/generated_completions"), 0o700); err != nil {
@@ -137,12 +138,12 @@ func (s *execServer) shell(name string, files map[string]string, argv ...string)
 	return &execShell{execServer: s, name: name, handle: r.Job.Handle, home: home, next: 1}
 }
 
-// environment is what a shell gets beside what the server gives to any job.
+// environment returns the variables of a shell in addition to those that the server gives to any job.
 func (s *execServer) environment(home string) object {
 	return object{"HOME": home, "EXECS": s.base, "XDG_RUNTIME_DIR": home, "LC_ALL": "C.UTF-8", "ZDOTDIR": nil, "ENV": nil, "HISTFILE": nil, "COLUMNS": nil, "LINES": nil}
 }
 
-// run runs a command that ends, and reads what it wrote as it stands in the stream.
+// run runs a command that ends, and reads its output from the stream.
 func (s *execShell) run(command string) executed {
 	s.t.Helper()
 	var r schema.JobExecResult
@@ -157,7 +158,7 @@ func (s *execShell) run(command string) executed {
 	return executed{strings.ReplaceAll(s.read(r.Range.From, *r.Range.To), "\r\n", "\n"), r.Output, *r.ExitCode, *r.Cwd}
 }
 
-// read is a part of the stream.
+// read returns a part of the stream.
 func (s *execShell) read(from, to int64) string {
 	s.t.Helper()
 	var all strings.Builder
@@ -174,7 +175,7 @@ func (s *execShell) read(from, to int64) string {
 	return all.String()
 }
 
-// await waits until something stands in the stream.
+// await waits until the stream matches a pattern.
 func (s *execShell) await(pattern string) {
 	s.t.Helper()
 	var r schema.JobWaitResult
@@ -191,8 +192,7 @@ func (s *execShell) leave() {
 	s.do("job/remove", object{"handle": s.handle}, nil)
 }
 
-// controlled says whether a text has what a terminal acts on, so that what is told of it is not
-// the text itself.
+// controlled reports whether a text contains control characters, so that the answer's output differs from it.
 func controlled(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == '\ufffd' })
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// nasties are the commands of the table, in their order.
+// nasties returns the commands of the table, in their order.
 func nasties() []nasty {
 	return slices.Concat(nastyOutput, nastyWords, nastyDocuments, nastyErrors, nastyState, nastyPlaces, nastyOptions,
 		nastyProcesses, nastyFiles2, nastyTerminal, nastyMarks, nastyPrompts, nastyEditors)
@@ -17,7 +17,7 @@ var (
 	lines2K  = strings.Repeat("echo line\n", 2000)
 )
 
-// everyByte is all but NUL, as a terminal writes it whose line ends were then taken back.
+// everyByte returns all bytes except NUL, as a terminal outputs them after its line ends were converted back.
 func everyByte() string {
 	var b []byte
 	for i := 1; i < 256; i++ {
@@ -26,7 +26,7 @@ func everyByte() string {
 	return string(b)
 }
 
-// What is written.
+// Output.
 var nastyOutput = []nasty{
 	{name: "no line end", command: `printf 'no end'`, want: want{out: "no end"}},
 	{name: "nothing but a CR", command: `printf '\r'`, want: want{out: "\r"}},
@@ -97,7 +97,7 @@ var nastyWords = []nasty{
 	{name: "a variable of ours", command: `printf '%.0s' "$__shelld_n$__shelld_c"; echo seen`, want: want{out: "seen\n"}},
 }
 
-// Documents and strings that are fed.
+// Here-documents, and strings as input.
 var nastyDocuments = []nasty{
 	{name: "a here-document", command: "cat <<EOF\na $((1 + 1))\n\tb\nEOF\necho end", want: want{out: "a 2\n\tb\nend\n"}, not: noFish("no here-documents")},
 	{name: "a quoted one", command: "cat <<'E O F'\n$HOME `x` !! \\\nE O F", want: want{out: "$HOME `x` !! \\\n"}, not: noFish("no here-documents")},
@@ -120,7 +120,7 @@ var nastyDocuments = []nasty{
 
 func noFish(why string) map[string]string { return map[string]string{"fish": "it has " + why} }
 
-// What is wrong, or not whole.
+// Errors and incomplete commands.
 var nastyErrors = []nasty{
 	{name: "a quote that is open", whole: execShells, command: `echo 'a`, want: want{out: "bash: unexpected EOF while looking for matching `''\n", exit: 2}, in: map[string]want{
 		"zsh": {out: "zsh: unmatched '\n", exit: 1}, "fish": {out: "fish: Unexpected end of string, quotes are not balanced\necho 'a\n     ^\n\n", exit: 123}}},
@@ -168,7 +168,7 @@ var nastyErrors = []nasty{
 	{name: "lists", command: "false || echo a && false; true && ! false && echo b", want: want{out: "a\nb\n"}},
 }
 
-// What stays.
+// Lasting state.
 var nastyState = []nasty{
 	{name: "a variable", command: "x='a  b'", in: map[string]want{"fish": {as: "set x 'a  b'"}}},
 	{name: "its value", command: `echo "$x"`, want: want{out: "a  b\n"}},

@@ -39,7 +39,7 @@ const tenDeep = "/0123456789012345678901234567890123456789/012345678901234567890
 
 func notFish(name string) map[string]string { return map[string]string{"fish": "it has no " + name} }
 
-// Options, and what they do to commands that come after.
+// Options, and their effects on later commands.
 var nastyOptions = []nasty{
 	{name: "set -e", command: "set -e", not: notFish("set -e")},
 	{name: "under it", command: "echo e; false || true; ! true; if false; then :; fi", want: want{out: "e\n"}, not: notFish("set -e")},
@@ -140,10 +140,10 @@ var nastyProcesses = []nasty{
 	{name: "an inner shell with a prompt of its own", command: "printf 'echo in\\nexit 5\\n' | PS1='$ ' bash --norc -i 2>&1 | grep -c in", want: want{out: "2\n"}, in: map[string]want{"fish": {as: "printf 'echo in\\nexit 5\\n' | bash --norc -i 2>&1 | grep -c in", out: "2\n"}}},
 }
 
-// What is read as a list, and files.
+// History and files.
 var nastyFiles2 = []nasty{
 	{name: "history", command: "history | grep -c 'no end'", want: want{out: "0\n", exit: 1}, in: map[string]want{
-		// Nothing was typed in this one, and what was given it is in no list.
+		// In zsh no line was typed, and commands of job/exec are not in the history.
 		"zsh": {out: "fc: no such event: 1\n0\n", exit: 1}}},
 	{name: "fc", command: "fc -l 2>&1 | grep -v ' \\\\*eval \"$__shell[d]_c\"$' | grep -c '__shell[d]'", want: want{out: "0\n", exit: 1}, not: notFish("fc")},
 	{name: "nothing of ours in the environment", command: "env | grep -v ^PS1= | grep -i shelld", want: want{exit: 1}},
@@ -195,7 +195,7 @@ var nastyTerminal = []nasty{
 	{name: "TERM again", command: "TERM=xterm-256color", in: map[string]want{"fish": {as: "set -g TERM xterm-256color"}}},
 }
 
-// Marks that are none.
+// False marks.
 var nastyMarks = []nasty{
 	{name: "marks of FinalTerm", command: `printf '\033]133;A\007\033]133;B\007\033]133;C\007\033]133;D;0\007'`, want: want{out: "\x1b]133;A\a\x1b]133;B\a\x1b]133;C\a\x1b]133;D;0\a"}},
 	{name: "marks of VS Code", command: `printf '\033]633;A\007\033]633;C\007\033]633;E;ls;abc\007\033]633;D;9\007\033]633;P;Cwd=/x\007'`, want: want{out: "\x1b]633;A\a\x1b]633;C\a\x1b]633;E;ls;abc\a\x1b]633;D;9\a\x1b]633;P;Cwd=/x\a"}},
@@ -210,7 +210,7 @@ var nastyMarks = []nasty{
 	{name: "many of them", command: `for i in $(seq 300); do printf '\033]633;shelld;%032d;R\007' $i; done | md5sum`, want: want{out: "0c41d9ab904edeb90a854caaceb6c543  -\n"}, in: map[string]want{"fish": {as: `for i in (seq 300); printf '\033]633;shelld;%032d;R\007' $i; end | md5sum`, out: "0c41d9ab904edeb90a854caaceb6c543  -\n"}}},
 }
 
-// Prompts and hooks that a command sets.
+// Prompts and hooks set by a command.
 var nastyPrompts = []nasty{
 	{name: "a prompt", command: "PS1='new> '", in: map[string]want{"fish": {as: "function fish_prompt; echo -n 'new> '; end"}}},
 	{name: "after it", command: "echo a", want: want{out: "a\n"}},

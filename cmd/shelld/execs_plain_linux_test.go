@@ -17,27 +17,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A plainShell is an interactive shell on a terminal, without us: what is typed there is what
-// job/exec is held against. All that it has beside its own is what tells the status.
+// A plainShell is an interactive shell on a terminal, without shelld: its results for typed input are the reference for
+// job/exec. It differs from an unmodified shell only in the code that reports the status.
 //
-// bash and zsh read their lines without a line editor, from a terminal that does not echo, so that
-// nothing but prompts and output is in the stream. What stands around the output is seen from the
-// line that asks for the status: that is typed until two answers in a row have the same before them,
-// which is the prompt, with all that hooks and options print around it. So commands may change
-// prompts and hooks at will. fish has no such mode; its events say where a command begins and ends.
+// bash and zsh read their lines without a line editor, from a terminal that does not echo, so that the stream contains
+// only prompts and output. The text around the output is known from the line that asks for the status: it is typed
+// until two consecutive answers have the same text before them, which is the prompt, with all that hooks and options
+// print around it. So commands may change prompts and hooks at will. fish has no such mode; its events mark the
+// beginning and the end of a command.
 type plainShell struct {
 	t      *testing.T
 	name   string
 	home   string
 	cmd    *exec.Cmd
 	master *os.File
-	seen   []byte // what has come and was not looked at
-	prompt string // what stands before each line that is read
+	seen   []byte // output not yet processed
+	prompt string // the text before each line that is read
 }
 
 const (
-	// plainAsk asks for the status and the directory, and changes neither, whatever is traced or
-	// trapped. What it writes to the terminal begins with plainBegin and ends with plainEnd.
+	// plainAsk asks for the status and the directory, and changes neither, even with tracing or traps. Its output on
+	// the terminal begins with plainBegin and ends with plainEnd.
 	plainAsk = "{ __plain; } >/dev/null 2>&1\n"
 
 	plainBegin, plainEnd = "\x1e{", "}\x1e"
@@ -47,7 +47,7 @@ const (
 	plainPosix = `PS1=$'\x1f>\x1f' PS2=
 __plain() { { builtin set -- $?; builtin printf '\036{%s;%s}\036' "$1" "$PWD" >/dev/tty; return $1; } 2>/dev/null; }
 `
-	// The key puts what is in the file into the line, as an external editor does.
+	// The key puts the contents of the file into the line, as an external editor does.
 	plainFish = `function fish_greeting; end
 function fish_title; end
 function __plain_begin --on-event fish_preexec; builtin printf '\x1e{}\x1e' >/dev/tty; end
@@ -58,7 +58,7 @@ for mode in default insert; bind -M $mode \e\[9~ __plain_key; end
 	plainKey = "\x1b[9~"
 )
 
-// startPlain starts a shell on a terminal of the size that jobs have.
+// startPlain starts a shell on a terminal with the size of a job's terminal.
 func startPlain(t *testing.T, base, name string, files map[string]string) *plainShell {
 	t.Helper()
 	needShell(t, name)
@@ -112,7 +112,7 @@ func (p *plainShell) open(argv ...string) {
 	}
 }
 
-// plainTerminal opens both ends of a terminal. Reads of the first can be given up.
+// plainTerminal opens both ends of a terminal. Reads of the master can have a deadline.
 func plainTerminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -126,7 +126,7 @@ func plainTerminal(t *testing.T) (master, slave *os.File) {
 		}
 		return errors.Join(unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0), unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
 	})
-	// Go would have reads of the shell's give up as well.
+	// os.OpenFile would make reads of the shell's end non-blocking as well.
 	path := "/dev/pts/" + strconv.Itoa(number)
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -136,7 +136,7 @@ func plainTerminal(t *testing.T) (master, slave *os.File) {
 	return master, os.NewFile(uintptr(fd), path)
 }
 
-// plainControl does something with a terminal that leaves it able to give up reads.
+// plainControl calls do with a terminal's descriptor, without making the terminal blocking.
 func plainControl(t *testing.T, f *os.File, do func(fd int) error) {
 	t.Helper()
 	raw, err := f.SyscallConn()
@@ -148,7 +148,7 @@ func plainControl(t *testing.T, f *os.File, do func(fd int) error) {
 	}
 }
 
-// mute has the terminal echo nothing, and take any byte for itself, as that of a line editor does.
+// mute sets the terminal to no echo and to passing every byte on, as a line editor does.
 func (p *plainShell) mute() {
 	p.t.Helper()
 	plainControl(p.t, p.master, func(fd int) error {
@@ -163,7 +163,7 @@ func (p *plainShell) mute() {
 	})
 }
 
-// run types a command, and tells what came of it.
+// run types a command, and returns its result.
 func (p *plainShell) run(command string) executed {
 	p.t.Helper()
 	if p.name == "fish" {
@@ -172,25 +172,25 @@ func (p *plainShell) run(command string) executed {
 	p.mute()
 	before := p.prompt
 	if i := strings.LastIndex(before, plainPrompt); i >= 0 {
-		before = before[:i+len(plainPrompt)] // what is behind it came of the question
+		before = before[:i+len(plainPrompt)] // The rest was printed by the question.
 	}
 	got := p.tell(goesOn(command) + "\n" + plainAsk)
 	p.mute()
 	p.settle()
-	// What is before the prompt that was there has come before the command was typed.
+	// The text before the earlier prompt was printed before the command was typed.
 	_, raw, begins := strings.Cut(got.raw, before)
 	raw, ends := strings.CutSuffix(raw, p.prompt)
 	if !begins || !ends {
 		p.t.Errorf("%s: %.400q is not what %.300q gives between prompts %q and %q", p.name, got.raw, command, before, p.prompt)
 	}
 	if strings.Contains(command, "\n") && p.prompt != "" {
-		raw = strings.ReplaceAll(raw, p.prompt, "") // it stands before each line
+		raw = strings.ReplaceAll(raw, p.prompt, "") // The prompt is printed before each line.
 	}
 	got.raw = raw
 	return got
 }
 
-// goesOn gives a line that goes on an empty one, as who has typed it does then.
+// goesOn adds an empty line to a command whose last line continues, as a person would type.
 func goesOn(command string) string {
 	if n := len(command) - len(strings.TrimRight(command, `\`)); n%2 == 1 {
 		return command + "\n"
@@ -198,8 +198,8 @@ func goesOn(command string) string {
 	return command
 }
 
-// settle types the question until what comes before the answer is the same twice: what a job in the
-// background has to say is said once.
+// settle types the question until the text before the answer is the same twice: a message about a background job is
+// printed only once.
 func (p *plainShell) settle() {
 	p.t.Helper()
 	p.prompt = p.tell(plainAsk).raw
@@ -212,7 +212,7 @@ func (p *plainShell) settle() {
 	p.t.Fatalf("%s: no two prompts are the same: %.400q", p.name, p.prompt)
 }
 
-// runFish is run for a shell that always has a line editor.
+// runFish is run for fish, which always has a line editor.
 func (p *plainShell) runFish(command string) executed {
 	p.t.Helper()
 	if err := os.WriteFile(filepath.Join(p.home, ".typed"), []byte(goesOn(command)), 0o600); err != nil {
@@ -225,12 +225,12 @@ func (p *plainShell) runFish(command string) executed {
 	}
 	got := p.answer(p.until())
 	p.wrote(wrote)
-	// What fish itself writes before a command.
+	// fish itself prints this before a command.
 	got.raw = strings.TrimPrefix(strings.TrimPrefix(got.raw, "\x1b[?2004l"), "\x1b[30m\x1b(B\x1b[m")
 	return got
 }
 
-// tell types something that has an answer, and gives what came before it.
+// tell types a text that includes the question, and returns the output before the answer.
 func (p *plainShell) tell(text string) executed {
 	p.t.Helper()
 	wrote := p.write(text)
@@ -252,8 +252,8 @@ func (p *plainShell) answer(before, answer string) executed {
 	return executed{raw: raw, exit: exit, cwd: lines.Replace(cwd)}
 }
 
-// write types a text that may be longer than what a terminal keeps, which only moves while somebody
-// reads what the shell writes.
+// write types a text in the background: it may be longer than the terminal's buffer, and is then written only while the
+// shell's output is read.
 func (p *plainShell) write(text string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -270,7 +270,7 @@ func (p *plainShell) wrote(done <-chan error) {
 	}
 }
 
-// until reads to the next answer.
+// until reads up to the next answer.
 func (p *plainShell) until() (before, answer string) {
 	p.t.Helper()
 	if err := p.master.SetDeadline(time.Now().Add(watchdog)); err != nil {
@@ -293,8 +293,8 @@ func (p *plainShell) until() (before, answer string) {
 	}
 }
 
-// whole runs a command that is not typed line by line: it has to be seen at once that it is not
-// complete. bash and zsh are started for it; fish does not take such a line either.
+// whole runs a command that must be parsed as a whole, so that the shell notices that it is incomplete. bash and zsh
+// are started for it; fish does not accept such a line when typed, either.
 func (p *plainShell) whole(command string) executed {
 	p.t.Helper()
 	if p.name == "fish" {
@@ -310,13 +310,13 @@ func (p *plainShell) whole(command string) executed {
 		p.t.Fatal(err)
 	}
 	out, err := io.ReadAll(one.master)
-	if !errors.Is(err, unix.EIO) { // which is how a terminal says that nobody has it open
+	if !errors.Is(err, unix.EIO) { // A terminal returns EIO when no process has it open.
 		p.t.Fatalf("%s: %.300q does not end: %v", p.name, command, err)
 	}
 	_ = one.cmd.Wait()
 	p.settle()
 	here := p.tell(plainAsk)
-	// Nothing but a line that is typed has no number in zsh.
+	// Only in typed lines, zsh prints no line number.
 	text := regexp.MustCompile(`(?m)^zsh:\d+:`).ReplaceAllString(strings.ReplaceAll(string(out), "\r\n", "\n"), "zsh:")
 	return executed{raw: text, exit: int64(one.cmd.ProcessState.ExitCode()), cwd: here.cwd}
 }

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// A prompted is what somebody has in his files, and what of it stands in the stream in the end.
+// A prompted is a user's start-up files, and an expression for the part of their output that must appear in the stream.
 type prompted struct {
 	name  string
 	shell string
 	rc    string
-	seen  string // an expression that comes without a command of ours
+	seen  string // expression that matches without a command of ours
 	files map[string]string
 }
 
@@ -55,7 +55,7 @@ out.flush()
 sys.exit(6)
 `
 
-// prompts are what TestExecPrompts has.
+// prompts are the cases of TestExecPrompts.
 var prompts = []prompted{
 	{name: "two lines", shell: "bash", rc: `PS1='\[\e[1m\]\u in \w\[\e[m\]\n$? \$ '`},
 	{name: "two lines", shell: "zsh", rc: `PS1=$'%n in %~\n%? %# '`},
@@ -70,7 +70,8 @@ var prompts = []prompted{
 again() { local l; read -r -u $1 l; (( n += 1 )); zle reset-prompt; if (( n % 4 == 0 )); then zle -F $1; exec {fd}<&-; fd=; fi }
 precmd() { [[ -z $fd ]] || { zle -F $fd; exec {fd}<&-; }; exec {fd}< <(repeat 8 { echo; }); zle -F $fd again }`},
 	{name: "drawn again by an alarm", shell: "zsh", seen: `alarm [1-9]> `, rc: `setopt prompt_subst; n=0; PS1='alarm $n> '; TMOUT=1; TRAPALRM() { (( n += 1 )); zle reset-prompt }`},
-	// What a job prints while a command runs is in its output, as on any terminal: so it ends before.
+	// The output of a job during a command is part of the command's output, as on any terminal, so this job ends
+	// before.
 	{name: "drawn again by a job", shell: "bash", rc: `PS1='job> '; late() { (printf '\e7\e[1;1Hlate\e8' >/dev/tty & wait); }; PROMPT_COMMAND=late`},
 	{name: "drawn again by a signal", shell: "fish", seen: `signal [1-9]> `, rc: `set -g n 0; function fish_prompt; echo -n "signal $n> "; end
 function again --on-signal USR1; set -g n (math $n + 1); commandline -f repaint; end
@@ -94,8 +95,8 @@ function late --on-event fish_prompt; sh -c "kill -USR1 $fish_pid" &; disown; en
 
 var gitPrompt = map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n\trepositoryformatversion = 0\n", ".git/objects/info/x": "", ".git/refs/x": ""}
 
-// TestExecPrompts holds that no prompt changes what is told of a command, nor does a program that
-// prints marks as if it were the shell.
+// TestExecPrompts checks that neither a prompt, nor a program that prints the shell's marks, changes the result of a
+// command.
 func TestExecPrompts(t *testing.T) {
 	t.Parallel()
 	for _, p := range prompts {
@@ -145,7 +146,7 @@ func promptFiles(p prompted) map[string]string {
 	return files
 }
 
-// nasty runs commands that end where the shell starts, unless they say otherwise.
+// nasty runs commands that end in the directory in which the shell started, unless they have another one.
 func (s *execShell) nasty(all ...nasty) {
 	s.t.Helper()
 	for _, n := range all {

@@ -17,8 +17,8 @@ var (
 	execSeed      = flag.Uint64("execs.seed", 1, "the seed of the first of them, which a failure tells")
 )
 
-// TestExecRandom runs random sequences of commands in a shell of the server's, and as a script in
-// one that nobody talks to. What each command writes, its status and its directory must be the same.
+// TestExecRandom runs random sequences of commands in a shell of the server, and as a script in a plain shell. The
+// output, the status and the directory of each command must be the same.
 func TestExecRandom(t *testing.T) {
 	t.Parallel()
 	sequences := *execSequences
@@ -65,7 +65,7 @@ func compareExecs(s *execServer, shell string, seed uint64) int {
 	return len(steps)
 }
 
-// execTree makes the small tree anew in which a sequence runs.
+// execTree recreates the small directory tree in which a sequence runs.
 func execTree(s *execServer, tree string) {
 	s.t.Helper()
 	if err := os.RemoveAll(tree); err != nil {
@@ -78,7 +78,7 @@ func execTree(s *execServer, tree string) {
 	}
 }
 
-// execAlone runs the steps as a script, which tells between them what became of each.
+// execAlone runs the steps as a script, which prints the result of each step after it.
 func execAlone(s *execShell, argv []string, tree string, steps []string) (all []executed) {
 	s.t.Helper()
 	execTree(s.execServer, tree)

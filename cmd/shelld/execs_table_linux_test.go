@@ -7,29 +7,29 @@ import (
 	"testing"
 )
 
-// A nasty is a command, and exactly what it must do. HOME in it is the directory in which the shell
-// starts. A directory that is not given is that of the one before.
+// A nasty is a command with its exact result. HOME in it stands for the directory in which the shell starts. If no
+// directory is given, it is that of the row before.
 type nasty struct {
 	name    string
 	command string
 	want
 	cwd   string
-	whole []string          // in these shells it is no text to be typed line by line: who types it would be asked for more
-	in    map[string]want   // in these shells it is something else
-	not   map[string]string // in these it has no sense: why
+	whole []string          // shells in which it cannot be typed line by line: they would ask for more input
+	in    map[string]want   // different results, by shell
+	not   map[string]string // shells in which it makes no sense, and why
 }
 
-// A want is what a command must come to.
+// A want is the expected result of a command.
 type want struct {
-	as   string // another command in its place
-	out  string // what it writes
-	like string // in its place: an expression for all of it
-	vary string // why that: what is not the same each time
-	told string // what the server tells of it, where that is not out
+	as   string // replacement of the command
+	out  string // output
+	like string // instead of out: an expression for all output
+	vary string // the reason for like: the variable part
+	told string // output in the server's answer, if it differs from out
 	exit int64
 }
 
-// What is not the same each time.
+// Variable parts of output.
 const (
 	processes = "numbers of processes"
 	awaited   = "numbers of processes, and whether they have ended before they are waited for: bash says nothing of them then"
@@ -38,7 +38,7 @@ const (
 	terminfo  = "what the machine knows of the terminal"
 )
 
-// of is what is wanted in one shell.
+// of returns the command and the expected result in one shell.
 func (n nasty) of(shell string) (command string, w want) {
 	command, w = n.command, n.want
 	if own, ok := n.in[shell]; ok {
@@ -50,14 +50,14 @@ func (n nasty) of(shell string) (command string, w want) {
 	return command, w
 }
 
-// at is a want for a shell that has started in home.
+// at returns the want for a shell that has started in home.
 func (w want) at(home string) want {
 	w.out, w.told = strings.ReplaceAll(w.out, "HOME", home), strings.ReplaceAll(w.told, "HOME", home)
 	w.like = strings.ReplaceAll(w.like, "HOME", regexp.QuoteMeta(home))
 	return w
 }
 
-// differs says what is wrong with what came; "": nothing.
+// differs describes the difference of a result; "": none.
 func (w want) differs(got executed, cwd string) string {
 	if wrong := w.wrong(got, cwd); wrong != "" {
 		return wrong
@@ -75,7 +75,7 @@ func (w want) differs(got executed, cwd string) string {
 	return ""
 }
 
-// wrong is differs for what came, whatever was told of it.
+// wrong is differs without the output in the server's answer.
 func (w want) wrong(got executed, cwd string) string {
 	switch {
 	case got.exit != w.exit:
@@ -90,11 +90,11 @@ func (w want) wrong(got executed, cwd string) string {
 	return ""
 }
 
-// TestExecTable runs all commands of the table in one shell of each kind, so that each also proves
-// that the one before has left it well.
+// TestExecTable runs all commands of the table in one shell of each kind, so that each command also proves that the one
+// before it has left the shell intact.
 func TestExecTable(t *testing.T) {
 	t.Parallel()
-	for _, shell := range execShells[:scaled(len(execShells), len(execShells), 1)] { // One tells the race detector of them all.
+	for _, shell := range execShells[:scaled(len(execShells), len(execShells), 1)] { // For the race detector, one shell covers all of them.
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
 			s := startExecs(t)
@@ -124,7 +124,7 @@ func TestExecTable(t *testing.T) {
 	}
 }
 
-// nastyFiles are in the directory of the shell.
+// nastyFiles are the files in the directory of the shell.
 var nastyFiles = map[string]string{
 	"bin/plain":              "not a program\n",
 	"venv/bin/activate":      "_OLD_PATH=\"$PATH\"; VIRTUAL_ENV=\"$HOME/venv\"; export VIRTUAL_ENV; PATH=\"$VIRTUAL_ENV/bin:$PATH\"; export PATH\n_OLD_PS1=\"${PS1:-}\"; PS1=\"(venv) ${PS1:-}\"; export PS1\nhash -r 2>/dev/null\ndeactivate() { PATH=\"$_OLD_PATH\"; PS1=\"$_OLD_PS1\"; export PATH; unset VIRTUAL_ENV _OLD_PATH _OLD_PS1; unset -f deactivate; }\n",

@@ -13,7 +13,7 @@ import (
 	"shelld/schema"
 )
 
-// A server that is killed has lost nothing that a client has seen.
+// TestFilesOutliveTheServer kills the server: the files contain all output that a client has received.
 func TestFilesOutliveTheServer(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()

@@ -17,16 +17,16 @@ import (
 	"shelld/schema"
 )
 
-// floodBytes is what one run of BenchmarkOutput prints.
+// floodBytes is the output of one run of BenchmarkOutput.
 const floodBytes = 64 << 20
 
-// BenchmarkOutput prints a file of 64 MiB: until all of it has come, and the exit. The
-// client decodes it and holds its checksum against the file's.
+// BenchmarkOutput prints a file of 64 MiB, and measures until all of it and the exit have been received. The client
+// decodes the output and compares its checksum with that of the file.
 func BenchmarkOutput(b *testing.B) {
 	for _, text := range []string{"plain", "coloured"} {
 		file, sum, size := floodFile(b, text)
 		for _, mode := range []schema.Mode{schema.ModePty, schema.ModePipe} {
-			// A terminal that changes nothing: the same bytes come both ways.
+			// The terminal changes nothing, so that both modes transfer the same bytes.
 			argv := []string{"sh", "-c", "stty -opost 2>/dev/null; exec cat " + file}
 			b.Run(fmt.Sprintf("bare/%s/%s", mode, text), func(b *testing.B) {
 				b.SetBytes(size)
@@ -41,7 +41,7 @@ func BenchmarkOutput(b *testing.B) {
 				b.Run(fmt.Sprintf("shelld/%s/%s/%s", mode, text, encoding), func(b *testing.B) {
 					s := serveBenchWith(b, schema.Options{
 						Events: []string{"output", "exited"}, Encoding: &encoding,
-						Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(4 * floodBytes))}, // what a pipe brings is more than any client reads
+						Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(4 * floodBytes))}, // enough for a pipe, which is faster than any client reads
 					})
 					b.SetBytes(size)
 					for b.Loop() {
@@ -81,14 +81,14 @@ func floodFile(b *testing.B, text string) (path string, sum uint32, size int64) 
 	return path, h.Sum32(), size
 }
 
-// bareOutput reads all that a command prints.
+// bareOutput reads all output of a command.
 func bareOutput(b *testing.B, mode schema.Mode, argv []string, to io.Writer) int64 {
 	b.Helper()
 	n, _ := io.CopyBuffer(to, struct{ io.Reader }{openOutput(b, mode, argv[2])}, make([]byte, 64<<10)) // A terminal ends with an error.
 	return n
 }
 
-// openOutput starts a command and returns where its output can be read.
+// openOutput starts a command and returns the file to read its output from.
 func openOutput(b *testing.B, mode schema.Mode, command string) *os.File {
 	b.Helper()
 	if mode == schema.ModePty {
@@ -110,7 +110,7 @@ func openOutput(b *testing.B, mode schema.Mode, command string) *os.File {
 	return r
 }
 
-// flood runs a command and takes its output to the end.
+// flood runs a command and receives its output to the end.
 func (s *benchServer) flood(mode schema.Mode, argv []string, sum uint32, size int64) {
 	s.b.Helper()
 	got, n := crc32.NewIEEE(), int64(0)
@@ -140,8 +140,7 @@ func (s *benchServer) flood(mode schema.Mode, argv []string, sum uint32, size in
 	}
 }
 
-// BenchmarkEchoBesideFlood is BenchmarkEcho while another job prints without end, and the
-// client takes all of it.
+// BenchmarkEchoBesideFlood is BenchmarkEcho while another job prints endlessly, and the client receives all of it.
 func BenchmarkEchoBesideFlood(b *testing.B) {
 	const cat = "stty raw -echo; echo ready; exec cat"
 	for _, mode := range []schema.Mode{schema.ModePty, schema.ModePipe} {
@@ -172,7 +171,7 @@ func BenchmarkEchoBesideFlood(b *testing.B) {
 	}
 }
 
-// ignores says whether a notice is one that the benchmark does not look at.
+// ignores reports whether the benchmark ignores a notification.
 func (s *benchServer) ignores(params []byte) bool {
 	prefix := s.ignore.Load()
 	if prefix == nil || !bytes.HasPrefix(params, []byte(*prefix)) {
@@ -182,8 +181,8 @@ func (s *benchServer) ignores(params []byte) bool {
 	return true
 }
 
-// ignoring is how a benchmark leaves out the notices of a job: by what their params begin
-// with, which costs the least.
+// ignoring makes a benchmark ignore the notifications of a job, by the prefix of their params, which is the cheapest
+// test.
 type ignoring struct {
 	ignore  atomic.Pointer[string]
 	ignored atomic.Int64

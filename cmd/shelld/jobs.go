@@ -21,10 +21,10 @@ import (
 	"shelld/rpc"
 )
 
-// A jobsRun does what a command of "shelld jobs" was called for.
+// A jobsRun runs a subcommand of "shelld jobs".
 type jobsRun func(ctx context.Context, p *pastJobs, args []string) error
 
-// jobsCommand looks at what is stored of jobs.
+// jobsCommand returns the command for stored jobs.
 func jobsCommand() *base.Command {
 	return &base.Command{
 		Name:    "jobs",
@@ -49,7 +49,7 @@ Exit status: 0 if it worked, 1 if something failed, there is no such job or no l
 	}
 }
 
-// jobsRow is one of these commands.
+// jobsRow returns one of its subcommands.
 func jobsRow(name, operands, summary string, flags func(*flag.FlagSet) jobsRun) *base.Command {
 	c := &base.Command{Name: name, Operands: operands, Summary: summary, Mixed: true}
 	c.Flags = func(fs *flag.FlagSet) func(*base.Call) int {
@@ -64,17 +64,17 @@ func jobsRow(name, operands, summary string, flags func(*flag.FlagSet) jobsRun) 
 	return c
 }
 
-// pastJobs is the state directory that a command works on.
+// A pastJobs is the state directory that a command works on.
 type pastJobs struct {
-	*stored.Directory        // nil: there is none
-	dir               string // "": it is not there
-	place             string // where it is or would be
+	*stored.Directory        // nil: it does not exist
+	dir               string // "": it does not exist
+	place             string // its path, even if it does not exist
 	out               io.Writer
-	terminal          bool   // out is one: no control character of a job's may reach it
-	release           func() // has signals end the command at once, since it changes nothing more
+	terminal          bool   // out is a terminal: no control character from a job may reach it
+	release           func() // restores the default action of signals, when the command makes no more changes
 }
 
-// errUsage is of a command line that is wrong: what there is to say comes with it.
+// An errUsage is an error in the command line. Its text is the whole message.
 type errUsage struct{ error }
 
 func runJobs(c *base.Call, dir string, run jobsRun) int {
@@ -105,18 +105,18 @@ func runJobs(c *base.Call, dir string, run jobsRun) int {
 	return 1
 }
 
-// errInterrupted is the cause of what was ended by a signal.
+// An errInterrupted is the cause of an error after a signal.
 type errInterrupted struct{ syscall.Signal }
 
 func (errInterrupted) Error() string { return "interrupted" }
 
-// heedSignals returns a context that the first signal ends, and is the cause of. The second does
-// what it does to any program, and so does the first after release.
+// heedSignals returns a context that the first signal cancels, with the signal as its cause. The second signal has its
+// default action, and so has the first after release.
 func heedSignals(parent context.Context) (ctx context.Context, release func()) {
 	ctx, interrupt := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // nohup has that of SIGHUP.
+		if !signal.Ignored(s) { // nohup makes a program ignore SIGHUP.
 			signal.Notify(signals, s)
 		}
 	}
@@ -125,7 +125,7 @@ func heedSignals(parent context.Context) (ctx context.Context, release func()) {
 		select {
 		case s := <-signals:
 			release()
-			interrupt(errInterrupted{s.(syscall.Signal)}) // Those that were asked for are of this type.
+			interrupt(errInterrupted{s.(syscall.Signal)}) // All signals requested above have this type.
 		case <-ctx.Done():
 			release()
 		}
@@ -133,8 +133,8 @@ func heedSignals(parent context.Context) (ctx context.Context, release func()) {
 	return ctx, release
 }
 
-// absolute is a path from the root. It is not made shorter: what .. means behind a symlink is for
-// the kernel to say.
+// absolute returns an absolute path. It does not clean the path: the meaning of .. after a symlink is left to the
+// kernel.
 func absolute(path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil
@@ -143,7 +143,7 @@ func absolute(path string) (string, error) {
 	return wd + string(filepath.Separator) + path, err
 }
 
-// openPast opens the directory. That there is none is no error: then there are no jobs.
+// openPast opens the directory. A missing default directory is not an error: then there are no jobs.
 func openPast(dir string) (*pastJobs, error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	p := &pastJobs{out: os.Stdout, terminal: term.IsTerminal(int(os.Stdout.Fd()))}
@@ -154,7 +154,7 @@ func openPast(dir string) (*pastJobs, error) {
 		}
 	}
 	if p.place = dir; dir == "" {
-		p.place, _ = stored.DefaultDirectory() // Open has the error.
+		p.place, _ = stored.DefaultDirectory() // Open returns the error.
 	}
 	switch p.Directory, err = stored.Open(dir, rpc.StoredInfo{}, log); {
 	case err == nil:
@@ -167,7 +167,7 @@ func openPast(dir string) (*pastJobs, error) {
 	return p, nil
 }
 
-// all returns the jobs that are there, after those of servers that have died were finished.
+// all returns the stored jobs, after finishing those of dead servers.
 func (p *pastJobs) all(ctx context.Context) ([]stored.Job, error) {
 	if p.Directory == nil {
 		return nil, nil
@@ -176,7 +176,7 @@ func (p *pastJobs) all(ctx context.Context) ([]stored.Job, error) {
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	p.release() // What follows only looks, and would not notice.
-	// Where nothing can be changed, or somebody else is at it, it can be looked at.
+	p.release() // The rest only reads, and would not notice a cancelled context.
+	// If nothing can be changed, or another process is tidying, the jobs can still be read.
 	return p.Jobs(ctx)
 }

@@ -13,7 +13,7 @@ import (
 	"shelld/jobs/stored"
 )
 
-// follow prints the output of a job from the last lines on, until nothing more is written.
+// follow prints the last lines of a job's output and then new output, until the job writes no more.
 func (p *pastJobs) follow(ctx context.Context, j storedJob, streams []string, o tailOptions) error {
 	f, err := p.Follow(j.past)
 	if err != nil {
@@ -22,7 +22,7 @@ func (p *pastJobs) follow(ctx context.Context, j storedJob, streams []string, o 
 	defer f.Close()
 	t := follower{p: p, job: j, tailOptions: o, streams: streams, next: map[string]int64{}, lines: map[string]*growingLine{}}
 	for over := false; ; {
-		// In this order: what was written before the end is read after it was seen.
+		// The order matters: the output before the end is read after the end was seen.
 		if over, err = f.Over(); err != nil {
 			return err
 		}
@@ -38,20 +38,20 @@ func (p *pastJobs) follow(ctx context.Context, j storedJob, streams []string, o 
 	}
 }
 
-// A follower prints what is new in the files of a job's streams.
+// A follower prints new output from the files of a job's streams.
 type follower struct {
 	tailOptions
 	p       *pastJobs
 	job     storedJob
-	streams []string         // names of files
-	next    map[string]int64 // the offset behind what was printed; not there: nothing was
+	streams []string         // file names
+	next    map[string]int64 // the offset after the printed output; no entry: nothing printed
 	lines   map[string]*growingLine
-	last    string // the file that was printed last
+	last    string // the file printed last
 }
 
 func (t *follower) read() error {
 	for _, name := range t.streams {
-		if err := t.readStream(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // It may come, or was removed.
+		if err := t.readStream(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // The file may appear later, or was removed.
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (t *follower) readStream(name string) error {
 	}
 }
 
-// print prints output of a stream, so far as it can be shown.
+// print prints output of a stream, as far as it can be shown.
 func (t *follower) print(name string, b []byte) error {
 	line := t.lines[name]
 	if line == nil {
@@ -108,7 +108,7 @@ func (t *follower) print(name string, b []byte) error {
 	return t.put(name, line.add(b))
 }
 
-// put prints text of a stream, under a title if the text before it is another one's.
+// put prints text of a stream, with a title if the text before it belongs to another stream.
 func (t *follower) put(name, text string) error {
 	if text == "" {
 		return nil
@@ -116,7 +116,7 @@ func (t *follower) put(name, text string) error {
 	several := t.last != "" || len(t.job.Files) > 1 || len(t.lines) > 1
 	if t.last != name && several && len(t.streams) > 1 {
 		title := fmt.Sprintf("==> %s <==\n", strings.TrimSuffix(name, ".txt"))
-		if before := t.lines[t.last]; before != nil { // else it is the first one
+		if before := t.lines[t.last]; before != nil { // nil for the first stream
 			title = before.leave() + "\n" + title
 		}
 		text = title + text
@@ -126,7 +126,7 @@ func (t *follower) put(name, text string) error {
 	return err
 }
 
-// end prints lines that never came to their end.
+// end prints the lines that have not ended.
 func (t *follower) end() error {
 	var errs []error
 	for _, name := range t.streams {
@@ -137,15 +137,15 @@ func (t *follower) end() error {
 	return errors.Join(errs...)
 }
 
-// A growingLine makes text of output, as a person reads it while it comes. On a terminal the line that is
-// not at its end is shown as well, and drawn anew if what follows changes it, as a progress bar does;
-// elsewhere only whole lines are shown. Its methods return what is to be printed.
+// A growingLine converts output to text for people while it arrives. On a terminal it also shows an incomplete line,
+// and redraws it if later output changes it, as for a progress bar; otherwise it shows only whole lines. Its methods
+// return the text to print.
 type growingLine struct {
-	columns func() int // how many the terminal has now; nil: it is none
-	raw     []byte     // the line as it was written so far
-	shown   string     // of it
-	cells   int        // how many of them have been taken since the cursor was at the beginning of a row
-	left    bool       // something else was printed behind what is shown
+	columns func() int // width of the terminal; nil: it is not a terminal
+	raw     []byte     // output of the line so far
+	shown   string     // the shown part of it
+	cells   int        // the cells used since the cursor was at the start of a row
+	left    bool       // other text was printed after the shown part
 }
 
 func (g *growingLine) add(b []byte) string {
@@ -161,7 +161,7 @@ func (g *growingLine) add(b []byte) string {
 	text := ""
 	if cut > 0 {
 		text = g.show(plainText(g.raw[:cut]))
-		g.raw, g.shown, g.left = append(g.raw[:0], g.raw[cut:]...), "", false // What comes next is another line.
+		g.raw, g.shown, g.left = append(g.raw[:0], g.raw[cut:]...), "", false // The next output is another line.
 	}
 	if g.columns == nil || len(g.raw) == 0 {
 		return text
@@ -169,7 +169,7 @@ func (g *growingLine) add(b []byte) string {
 	return text + g.show(plainText(g.raw))
 }
 
-// show puts text in place of what is shown of the line. Behind something else, only what is new is shown.
+// show replaces the shown text of the line. After other text, it prints only the new part.
 func (g *growingLine) show(text string) string {
 	rest, goesOn := strings.CutPrefix(text, g.shown)
 	before := ""
@@ -196,7 +196,7 @@ func (g *growingLine) show(text string) string {
 	return before + rest
 }
 
-// leave is what ends the line that is shown, for something else to be printed.
+// leave returns the text that ends the shown line, so that other text can be printed.
 func (g *growingLine) leave() string {
 	if g.cells == 0 {
 		return ""
@@ -212,7 +212,7 @@ func (g *growingLine) end() string {
 	return g.show(plainText(g.raw))
 }
 
-// followed are the files to be followed.
+// followed returns the files to follow.
 func followed(stream string) ([]string, error) {
 	if stream == "" {
 		return stored.Files, nil

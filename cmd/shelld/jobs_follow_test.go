@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestGrowingLine: a line is printed as it grows on a terminal, and as a whole elsewhere; what a terminal
-// would obey is neither.
+// TestGrowingLine checks that a line is printed as it grows on a terminal, and as a whole otherwise, and that control
+// sequences are never printed.
 func TestGrowingLine(t *testing.T) {
 	for _, test := range []struct {
 		name           string
@@ -36,7 +36,7 @@ func TestGrowingLine(t *testing.T) {
 	}
 }
 
-// TestGrowingLineOfALongBar: a line that is drawn anew stays one, however much was written of it.
+// TestGrowingLineOfALongBar checks that a line that is redrawn stays one line, however much was written to it.
 func TestGrowingLineOfALongBar(t *testing.T) {
 	var pieces, shown []string
 	var piece strings.Builder
@@ -55,7 +55,7 @@ func TestGrowingLineOfALongBar(t *testing.T) {
 	}
 }
 
-// grown is what is printed of a line that is written in pieces; 0 columns: not to a terminal.
+// grown returns the text printed for a line that is written in pieces; 0 columns: not to a terminal.
 func grown(columns int, pieces ...string) string {
 	var b strings.Builder
 	var g growingLine
@@ -68,12 +68,13 @@ func grown(columns int, pieces ...string) string {
 	return b.String() + g.end()
 }
 
-// TestFollowerOfTwoStreams: what stands under a title is of that stream, and no title stands over nothing.
+// TestFollowerOfTwoStreams checks that text under a title belongs to that stream, and that no title is printed without
+// text.
 func TestFollowerOfTwoStreams(t *testing.T) {
 	const out, err = "stdout.txt", "stderr.txt"
 	for _, test := range []struct {
 		name           string
-		files          int // that were there at the start
+		files          int // number of files at the start
 		raw            bool
 		writes         [][2]string
 		terminal, pipe string
@@ -117,7 +118,7 @@ func TestFollowerOfTwoStreams(t *testing.T) {
 	}
 }
 
-// TestGrowingLineIsBounded: a line without an end does not grow in memory.
+// TestGrowingLineIsBounded checks that a line without an end does not grow in memory.
 func TestGrowingLineIsBounded(t *testing.T) {
 	var g growingLine
 	piece := []byte(strings.Repeat("x", 64<<10))

@@ -22,7 +22,7 @@ import (
 	"shelld/schema"
 )
 
-// leave has a server run commands to their ends, and end. It returns the session's name.
+// leave has a server run commands to their ends, and shuts it down. It returns the session's name.
 func leave(t *testing.T, state string, commands ...map[string]any) string {
 	t.Helper()
 	s := startServed(t)
@@ -35,8 +35,8 @@ func leave(t *testing.T, state string, commands ...map[string]any) string {
 	return r.SessionID
 }
 
-// TestStoredJobs: what servers have stored is listed, shown and found, and nothing that a
-// job has written is obeyed by a terminal.
+// TestStoredJobs checks that stored jobs are listed, shown and found, and that no output of a job reaches a terminal as
+// a control sequence.
 func TestStoredJobs(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -105,8 +105,7 @@ func TestStoredJobs(t *testing.T) {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}
 	}
-	// What stands in the place of what is missing was not written by the job, and what it has written
-	// behind that is on a line whose number nobody knows.
+	// The text that replaces a gap was not written by the job, and the lines after a gap have no known number.
 	gap := regexp.MustCompile(`^[0-9a-f]{4}/3 stdout: \d+ bytes are not kept and were not searched, offsets 16384 to \d+\n$`)
 	for pattern, want := range map[string]string{`\[shelld:.*offsets`: "", "^99999$": "/3 stdout@588882: 99999\n", "^12$": "/3 stdout:12: 12\n"} {
 		if want != "" {
@@ -150,14 +149,14 @@ func TestStoredJobs(t *testing.T) {
 	}
 }
 
-// TestStoredSearchOverEdges: what is found does not depend on how a file is read: neither in a line of any
-// length, nor over line ends.
+// TestStoredSearchOverEdges checks that results do not depend on how a file is read, neither in lines of any length nor
+// across line ends.
 func TestStoredSearchOverEdges(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	s := startServed(t)
 	s.keepIn(t, state, 16<<20, nil)
-	// Where a reader may have an edge, at each multiple of 64 KiB, stands something in the first line.
+	// The first line has a match at each multiple of 64 KiB, where a reader may split it.
 	const command = `awk 'BEGIN { for (i = 0; i < 65532; i++) a = a "a"; printf "%s", a; while (n++ < 40) printf "needle%03d%s", n, substr(a, 1, 65527); print " hay"; print "last line" }'`
 	s.call(t, "job/start", map[string]any{"command": command, "mode": "pipe", "wait": map[string]any{"until": []map[string]any{{"closed": true}}, "timeoutMs": watchdog.Milliseconds(), "maxBytes": 0}}, nil)
 	s.shutDown(t)
@@ -175,7 +174,7 @@ func TestStoredSearchOverEdges(t *testing.T) {
 	}
 }
 
-// TestStoredSearchGoesOn: what is wrong with one output ends the search of that one alone.
+// TestStoredSearchGoesOn checks that an error in one output ends only the search of that output.
 func TestStoredSearchGoesOn(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -184,7 +183,7 @@ func TestStoredSearchGoesOn(t *testing.T) {
 		map[string]any{"argv": []string{"sh", "-c", "echo a; echo " + strings.Repeat("a", 60) + "!"}, "mode": "pipe"},
 		map[string]any{"command": "echo aa", "mode": "pipe"},
 	)
-	// No engine that tries one way after another ends with the second one's last line.
+	// A backtracking engine takes practically forever on the second job's last line.
 	const explodes = "^(a|aa)+$"
 	for _, args := range [][]string{{explodes}, {explodes, id + "/1", id + "/2", id + "/3"}} {
 		out, log := shelldJobs(t, 1, append([]string{"search", "-dir", state}, args...)...)
@@ -204,7 +203,7 @@ func TestStoredSearchGoesOn(t *testing.T) {
 	}
 }
 
-// TestJobsOfALivingServer: what a server has at the moment is shown, and never deleted.
+// TestJobsOfALivingServer checks that the present output of a living server is shown, and never deleted.
 func TestJobsOfALivingServer(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -230,7 +229,7 @@ func TestJobsOfALivingServer(t *testing.T) {
 	if out, _ := shelldJobs(t, 0, "-dir", state); !strings.Contains(out, " running ") {
 		t.Errorf("the list is %s", out)
 	}
-	// info.json was written when it had started; what is shown is what there is.
+	// info.json was written at the start; the list shows the present size.
 	var listed struct {
 		Jobs []struct{ Info schema.JobInfo }
 	}
@@ -246,8 +245,8 @@ func TestJobsOfALivingServer(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissing: of a job whose info.json cannot be read the output is shown and searched all the
-// same, and what is not there of what was stored is told.
+// TestWhatIsMissing checks that a job's output is shown and searched even if its info.json cannot be read, and that
+// missing files are reported.
 func TestWhatIsMissing(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -292,7 +291,7 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestSearchBehindALongLine: a line that is looked at in pieces counts as one.
+// TestSearchBehindALongLine checks that a line that is read in pieces counts as one.
 func TestSearchBehindALongLine(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -306,7 +305,7 @@ func TestSearchBehindALongLine(t *testing.T) {
 	}
 }
 
-// TestSearchOfJobsThatAreGone: a job that is not there any more keeps nobody from what is in others.
+// TestSearchOfJobsThatAreGone checks that a missing job does not prevent the search of others.
 func TestSearchOfJobsThatAreGone(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -323,7 +322,7 @@ func TestSearchOfJobsThatAreGone(t *testing.T) {
 	}
 }
 
-// TestPruneThatFails: who prunes in a script learns that something has stayed.
+// TestPruneThatFails checks that the exit status shows that a job could not be deleted.
 func TestPruneThatFails(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -337,8 +336,8 @@ func TestPruneThatFails(t *testing.T) {
 	}
 }
 
-// TestInterruptedPrune: one who waits for somebody else to be done with the directory can be told
-// to end, once, and has deleted nothing.
+// TestInterruptedPrune checks that one signal ends a prune that waits for another process, and that nothing was
+// deleted.
 func TestInterruptedPrune(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -380,7 +379,7 @@ func TestInterruptedPrune(t *testing.T) {
 	}
 }
 
-// TestClosedPipeOfJobs: who has read enough may go.
+// TestClosedPipeOfJobs closes the pipe early: the command ends without an error message.
 func TestClosedPipeOfJobs(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -395,8 +394,8 @@ func TestClosedPipeOfJobs(t *testing.T) {
 	}
 }
 
-// TestJobsRenewed: how long a job that lives has run is counted, and not what it was when it was
-// written down; what has ended stays as it was.
+// TestJobsRenewed checks that the duration of a live job is counted up to the present, and that an ended job keeps its
+// own.
 func TestJobsRenewed(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	info := schema.JobInfo{StartedAt: began.Format(time.RFC3339Nano), DurationMs: 100}
@@ -418,10 +417,10 @@ func TestJobsRenewed(t *testing.T) {
 	}
 }
 
-// awaitFile waits until there is a file.
+// awaitFile waits until a file exists.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond) // Nobody tells of it.
+	tick := time.NewTicker(2 * time.Millisecond) // No event reports it.
 	defer tick.Stop()
 	for begun := time.Now(); ; <-tick.C {
 		if _, err := os.Stat(path); err == nil {

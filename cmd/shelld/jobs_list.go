@@ -20,7 +20,7 @@ import (
 	"shelld/schema"
 )
 
-// A storedJob is a job as list and show tell it to programs.
+// A storedJob is a job as list and show print it in JSON.
 type storedJob struct {
 	Job       string          `json:"job"` // SESSION/HANDLE
 	SessionID string          `json:"sessionId"`
@@ -28,17 +28,17 @@ type storedJob struct {
 	Live      bool            `json:"live"`
 	Directory string          `json:"directory"`
 	Files     []string        `json:"files"`     // of streams
-	Recording *string         `json:"recording"` // the name of its file; null where there is none
+	Recording *string         `json:"recording"` // name of the file; null: there is none
 	Bytes     int64           `json:"bytes"`
 	WrittenAt time.Time       `json:"writtenAt"`
-	Info      json.RawMessage `json:"info"` // info.json; null where there is none that can be read
+	Info      json.RawMessage `json:"info"` // contents of info.json; null: missing or unreadable
 
 	known schema.JobInfo
-	short string // for people
+	short string // name in output for people
 	past  stored.Job
 }
 
-// stored reads what is known of all jobs.
+// stored returns all jobs with their information.
 func (p *pastJobs) stored(ctx context.Context) ([]storedJob, error) {
 	found, err := p.all(ctx)
 	if err != nil {
@@ -74,8 +74,8 @@ func (p *pastJobs) stored(ctx context.Context) ([]storedJob, error) {
 	return all, nil
 }
 
-// renew brings what is told of a job that lives up to date, since info.json is written when
-// it starts and when it ends: how long it has run, and how much its files have.
+// renew updates the information about a live job: its duration and the size of its streams. info.json is written only
+// at the start and at the end of a job.
 func (p *pastJobs) renew(j *storedJob, now time.Time) {
 	if !j.Live || j.Info == nil || j.known.Status == schema.StatusClosed {
 		return
@@ -96,8 +96,8 @@ func (p *pastJobs) renew(j *storedJob, now time.Time) {
 	}
 }
 
-// renewed is what is known of a stream and its file. Where that cannot be read, as where it is not
-// there yet, what was known stays.
+// renewed updates the information about a stream from its file. If that cannot be read, or does not exist yet, the
+// information stays unchanged.
 func (p *pastJobs) renewed(j *storedJob, name string, st schema.StreamInfo) schema.StreamInfo {
 	file := rpc.StoredIn(name)
 	if !slices.Contains(j.Files, file) {
@@ -115,14 +115,15 @@ func (p *pastJobs) renewed(j *storedJob, name string, st schema.StreamInfo) sche
 	return st
 }
 
-// inOrder has jobs in the order in which they were started, whatever server has started them.
+// inOrder sorts jobs by the time of their start, across servers.
 func inOrder(all []storedJob) {
 	slices.SortStableFunc(all, func(a, b storedJob) int {
 		return cmp.Or(a.began().Compare(b.began()), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Handle, b.Handle))
 	})
 }
 
-// shortNames are as much of what is random in the names of sessions as tells them apart.
+// shortNames maps session names to a prefix of their random part, of at least 4 characters and as long as needed to be
+// unique.
 func shortNames(sessions []string) map[string]string {
 	short := map[string]string{}
 	for n := 4; ; n++ {
@@ -143,7 +144,7 @@ func randomPart(session string) string {
 	return session[strings.LastIndexByte(session, '-')+1:]
 }
 
-// find returns the job that a person means.
+// find returns the job named by the only argument.
 func (p *pastJobs) find(ctx context.Context, args []string) (storedJob, error) {
 	if len(args) != 1 {
 		return storedJob{}, errUsage{errors.New("name one job, as SESSION/HANDLE, by its name or as last; \"shelld jobs\" lists them")}
@@ -155,7 +156,7 @@ func (p *pastJobs) find(ctx context.Context, args []string) (storedJob, error) {
 	return p.findIn(all, args[0])
 }
 
-// findIn returns the job that a name means among those that are stored.
+// findIn returns the job with this name among the stored ones.
 func (p *pastJobs) findIn(all []storedJob, name string) (storedJob, error) {
 	fits := choose(all, name)
 	switch {
@@ -169,8 +170,8 @@ func (p *pastJobs) findIn(all []storedJob, name string) (storedJob, error) {
 	return fits[0], nil
 }
 
-// choose returns the jobs that name may mean. Of those that were started with that name it is one:
-// one that is running, and then the newest.
+// choose returns the jobs that a name may mean. If several were started with that name, it returns one: a running job
+// if there is one, and among these the newest.
 func choose(all []storedJob, name string) (fits []storedJob) {
 	if session, handle, ok := strings.Cut(name, "/"); ok {
 		for _, j := range all {
@@ -199,7 +200,7 @@ func choose(all []storedJob, name string) (fits []storedJob) {
 	})}
 }
 
-// nearName is a question to add where no job is called so, or "".
+// nearName returns a question about a similar name, to append to an error, or "".
 func nearName(all []storedJob, name string) string {
 	var names []string
 	for _, j := range all {
@@ -213,7 +214,7 @@ func nearName(all []storedJob, name string) string {
 	return ""
 }
 
-// began is when the job was started; where that is not known, when it was there at the latest.
+// began returns the start of the job or, if unknown, the time of the last write.
 func (j *storedJob) began() time.Time {
 	if t, err := time.Parse(time.RFC3339Nano, j.known.StartedAt); err == nil {
 		return t
@@ -221,7 +222,7 @@ func (j *storedJob) began() time.Time {
 	return j.WrittenAt
 }
 
-// state is what became of the job, in a word or two.
+// state returns the state of the job in one to three words.
 func (j *storedJob) state() string {
 	switch exit := j.known.Exit; {
 	case j.Info == nil && j.Live:
@@ -241,7 +242,7 @@ func (j *storedJob) state() string {
 	}
 }
 
-// command is what was run, on a line.
+// command returns the command in one line.
 func (j *storedJob) command() string {
 	if j.known.Command != nil {
 		return *j.known.Command
@@ -253,7 +254,7 @@ func (j *storedJob) command() string {
 	return strings.Join(words, " ")
 }
 
-// shellWord is a word as a shell has to be given it.
+// shellWord quotes a word for a shell.
 func shellWord(w string) string {
 	if w == "" || strings.ContainsAny(w, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
 		return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
@@ -280,7 +281,7 @@ func listFlags(fs *flag.FlagSet) jobsRun {
 	}
 }
 
-// listArgument says what is wrong with something that stands behind list, or alone.
+// listArgument returns the error for an argument of list.
 func listArgument(arg string) error {
 	if slices.ContainsFunc(jobsCommand().Commands, func(c *base.Command) bool { return c.Name == arg }) {
 		return fmt.Errorf("a command comes before its flags: shelld jobs %s [FLAGS]", arg)
@@ -303,7 +304,7 @@ func (p *pastJobs) print(v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	// Without the line end, the control characters are all in strings.
+	// Without the final line end, control characters occur only in strings.
 	if err := json.Indent(&laidOut, base.EscapeControls(bytes.TrimSpace(b.Bytes())), "", "  "); err != nil {
 		return err
 	}
@@ -311,7 +312,7 @@ func (p *pastJobs) print(v any) error {
 	return err
 }
 
-// width is where lines are cut; 0: nowhere.
+// width returns the width for lines; 0: unlimited.
 func (p *pastJobs) width() int {
 	if !p.terminal {
 		return 0
@@ -321,7 +322,7 @@ func (p *pastJobs) width() int {
 
 func listTable(all []storedJob, width int) string {
 	rows := [][]string{{"JOB", "NAME", "STARTED", "TIME", "SIZE", "STATE", "COMMAND"}}
-	below := []string{""} // each row, what the job asks
+	below := []string{""} // the job's prompt, below each row
 	for i := range all {
 		j := &all[i]
 		started, took := "", ""
@@ -350,7 +351,7 @@ func listTable(all []storedJob, width int) string {
 	return b.String()
 }
 
-// columns are rows as lines. Numbers are aligned at their ends.
+// columns formats rows as lines. Numbers are aligned right.
 func columns(rows [][]string) (lines []string) {
 	widths := make([]int, len(rows[0])-1)
 	for _, r := range rows {
@@ -371,7 +372,7 @@ func columns(rows [][]string) (lines []string) {
 	return lines
 }
 
-// cutLine is a line that fits; width 0 has room for all.
+// cutLine cuts a line to the width; 0: unlimited.
 func cutLine(line string, width int) string {
 	line = strings.TrimRight(printable(line), " ")
 	if cut := []rune(line); width > 0 && len(cut) > width {
@@ -387,7 +388,7 @@ func (j *storedJob) name() string {
 	return *j.known.Name
 }
 
-// waiting is what a job that lives was last known to wait for; nil: nothing is known of it.
+// waiting returns the last known input wait of a live job; nil: none is known.
 func (j *storedJob) waiting() *schema.WaitingForInput {
 	w := j.known.WaitingForInput
 	if !j.Live || j.known.Exit != nil || w == nil || !w.Waiting || w.State == nil || *w.State != schema.InputStateReading {
@@ -396,13 +397,13 @@ func (j *storedJob) waiting() *schema.WaitingForInput {
 	return w
 }
 
-// asks is the question that the job waits with, or "".
+// asks returns the prompt with which the job waits, or "".
 func (j *storedJob) asks() string {
 	w := j.waiting()
 	switch {
 	case w == nil || w.Prompt == nil || *w.Prompt == "":
 		return ""
-	case w.Kind != nil && *w.Kind == schema.InputKindFullscreen: // The cursor stands in a text.
+	case w.Kind != nil && *w.Kind == schema.InputKindFullscreen: // The cursor is in a text, so there is no prompt.
 		return ""
 	case w.Kind != nil && *w.Kind == schema.InputKindPassword:
 		return "asks for a password: " + *w.Prompt
@@ -410,7 +411,7 @@ func (j *storedJob) asks() string {
 	return "asks: " + *w.Prompt
 }
 
-// span is a duration as a person reads it.
+// span formats a duration for people.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -421,7 +422,7 @@ func span(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// size is a number of bytes as a person reads it.
+// size formats a number of bytes for people.
 func size(n int64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%dB", n)
@@ -448,7 +449,7 @@ func showFlags(fs *flag.FlagSet) jobsRun {
 	}
 }
 
-// text is all that is stored of a job, as people read it.
+// text returns all stored information about a job, for people.
 func (j *storedJob) text() string {
 	var b strings.Builder
 	line := func(title, value string) {
@@ -498,7 +499,7 @@ func (j *storedJob) text() string {
 	return b.String()
 }
 
-// streamText says how long a stream was, and what is there of it.
+// streamText returns the length of a stream, and its stored ranges if they are not complete.
 func streamText(st schema.StreamInfo) string {
 	text := fmt.Sprintf("%d bytes", st.NextOffset)
 	if len(st.Kept) == 1 && st.Kept[0][0] == 0 && st.Kept[0][1] == st.NextOffset || st.NextOffset == 0 {

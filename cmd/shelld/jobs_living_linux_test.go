@@ -16,8 +16,8 @@ var (
 	unkeptLine  = regexp.MustCompile(`offsets (\d+) to (\d+)`)
 )
 
-// TestJobsBesideAFlood: what a living server writes to its files while the command line reads them is
-// shown as it was written, or told to be missing, and never something else.
+// TestJobsBesideAFlood reads the files of a living server while it writes them: output is shown as it was written, or
+// reported as missing, and never anything else.
 func TestJobsBesideAFlood(t *testing.T) {
 	needJobs(t)
 	const most = 512 << 10
@@ -41,7 +41,7 @@ func TestJobsBesideAFlood(t *testing.T) {
 	s.shutDown(t)
 }
 
-// checkFloodText holds all that tail shows, byte by byte, against what was printed.
+// checkFloodText compares all output of tail, byte by byte, with the printed text.
 func checkFloodText(t *testing.T, state string, most int64) {
 	t.Helper()
 	rest, log := shelldJobs(t, 0, "tail", "-all", "-raw", "-dir", state, "last")
@@ -70,7 +70,7 @@ func checkFloodText(t *testing.T, state string, most int64) {
 	}
 }
 
-// checkFloodLines looks at the last lines: each is one, or tells what is missing.
+// checkFloodLines checks the last lines: each is a line of the output or a note about missing output.
 func checkFloodLines(t *testing.T, state string) {
 	t.Helper()
 	out, log := shelldJobs(t, 0, "tail", "-n", "20", "-dir", state, "last")
@@ -78,7 +78,7 @@ func checkFloodLines(t *testing.T, state string) {
 	for i, line := range lines {
 		off, err := strconv.ParseInt(line[:min(15, len(line))], 16, 64)
 		whole := err == nil && strings.HasPrefix(string(rulerAt(off, rulerLine)), line) && (len(line) == rulerLine-1 || i == len(lines)-1)
-		isPart := strings.Trim(line, "x") == "" // behind what is missing
+		isPart := strings.Trim(line, "x") == "" // the end of a line after a gap
 		if !whole && !isPart && !strings.HasPrefix(line, "[shelld: ") {
 			t.Errorf("among the last lines there is %.60q", line)
 		}
@@ -88,8 +88,7 @@ func checkFloodLines(t *testing.T, state string) {
 	}
 }
 
-// checkFloodSearch holds the lines that search finds against what was printed, with what it says to be
-// missing.
+// checkFloodSearch compares the lines that search finds, and the gaps that it reports, with the printed text.
 func checkFloodSearch(t *testing.T, state string, most int64) {
 	t.Helper()
 	out, log := shelldJobs(t, 0, "search", "x", "-dir", state, "last")

@@ -35,8 +35,8 @@ func playFlags(fs *flag.FlagSet) jobsRun {
 	}
 }
 
-// play draws a recording on our terminal. Of what the job has printed no byte reaches it as it is: a
-// terminal of ours draws it, and what that shows is sent.
+// play draws a recording on our terminal. No byte of the job's output reaches it directly: an emulated terminal
+// interprets the output, and play sends the resulting screen.
 func (p *pastJobs) play(ctx context.Context, j storedJob, at pace) error {
 	r, err := p.Replay(j.past)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func (p *pastJobs) play(ctx context.Context, j storedJob, at pace) error {
 	if !p.terminal {
 		return errors.New("a recording is played on a terminal, and stdout is none; \"shelld jobs show\" names the file")
 	}
-	ctx, release := heedSignals(ctx) // The terminal is left as it was, also by an interrupt.
+	ctx, release := heedSignals(ctx) // The terminal is restored even after an interrupt.
 	defer release()
 	stage := &stage{out: p.out, size: terminalSize}
 	if _, err := io.WriteString(p.out, "\x1b[?1049h\x1b[?25l"); err != nil {
@@ -58,7 +58,7 @@ func (p *pastJobs) play(ctx context.Context, j storedJob, at pace) error {
 	err = perform(ctx, r, stage, at)
 	_, leaveErr := io.WriteString(p.out, "\x1b[m\x1b[?25h\x1b[?1049l")
 	if err == nil && leaveErr == nil {
-		return stage.last(r) // Something is left to be seen.
+		return stage.last(r) // The last screen stays visible.
 	}
 	if errors.Is(err, context.Canceled) {
 		return context.Cause(ctx)
@@ -66,7 +66,7 @@ func (p *pastJobs) play(ctx context.Context, j storedJob, at pace) error {
 	return errors.Join(err, leaveErr)
 }
 
-// terminalSize is the size of the terminal that stdout is.
+// terminalSize returns the size of the terminal on stdout.
 func terminalSize() (cols, rows int) {
 	cols, rows, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil || cols < 1 || rows < 1 {
@@ -75,10 +75,10 @@ func terminalSize() (cols, rows int) {
 	return cols, rows
 }
 
-// A pace says when things happen.
+// A pace determines the times between events.
 type pace struct {
 	speed float64
-	idle  time.Duration // 0: no limit
+	idle  time.Duration // maximum pause; 0: no limit
 }
 
 func (p pace) wait(d time.Duration) time.Duration {
@@ -88,7 +88,7 @@ func (p pace) wait(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / p.speed)
 }
 
-// frameTime is how long something must be shown to be worth drawing.
+// frameTime is the minimum time that a state must last to be drawn.
 const frameTime = 15 * time.Millisecond
 
 // perform draws the recording at its times.
@@ -128,13 +128,13 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 	}
 }
 
-// A stage is our terminal, on which a screen is shown. What does not fit is cut, and the row with the
-// cursor is among those that are shown.
+// A stage draws a screen on our terminal. A screen that does not fit is cut, but the row with the cursor is always
+// shown.
 type stage struct {
 	out        io.Writer
 	size       func() (cols, rows int)
 	cols, rows int
-	shown      [][]byte // the rows as they are there
+	shown      [][]byte // rows on our terminal
 }
 
 // draw sends the rows that have changed.

@@ -52,7 +52,7 @@ func (p *pastJobs) printPruned(done stored.TidyReport, asJSON bool) error {
 	return err
 }
 
-// prune waits where somebody else tidies up, and says so.
+// prune deletes jobs. If another process is tidying the directory, it prints that, and waits.
 func (p *pastJobs) prune(ctx context.Context, keep *stored.Retention) (stored.TidyReport, error) {
 	done, err := p.Tidy(ctx, keep, false)
 	if errors.Is(err, stored.ErrBusy) {

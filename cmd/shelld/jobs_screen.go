@@ -39,12 +39,12 @@ func screenFlags(fs *flag.FlagSet) jobsRun {
 	}
 }
 
-// screen draws what a job's terminal shows, in the size that it had last.
+// screen draws the screen of a job's terminal, in its last known size.
 func (p *pastJobs) screen(j storedJob) (jobs.Screen, error) {
 	if j.known.Mode == schema.ModePipe {
 		return jobs.Screen{}, fmt.Errorf("%s has no terminal; \"shelld jobs tail %[1]s\" prints its output", j.short)
 	}
-	// Where nothing is known, the size is the usual one.
+	// The default size is 80x24.
 	shown, err := p.Screen(j.past, cmp.Or(int(j.known.Cols), 80), cmp.Or(int(j.known.Rows), 24))
 	if errors.Is(err, fs.ErrNotExist) {
 		return jobs.Screen{}, fmt.Errorf("%s has printed nothing so far, or nothing of it is stored", j.short)
@@ -55,7 +55,7 @@ func (p *pastJobs) screen(j storedJob) (jobs.Screen, error) {
 	return jobs.Screen{Snapshot: shown}, err
 }
 
-// writePicture writes a PNG. What is in the file is replaced when all of it is there.
+// writePicture writes a PNG file. It replaces an existing file only after the picture is complete.
 func writePicture(name string, shown *jobs.Screen) error {
 	png, err := shown.PNG()
 	if err == nil {
@@ -67,7 +67,7 @@ func writePicture(name string, shown *jobs.Screen) error {
 	return nil
 }
 
-// screenText is the screen as a text file: without the empty lines at its end.
+// screenText returns the screen as a text file: without the empty lines at its end.
 func screenText(lines []string) string {
 	if text := strings.TrimRight(strings.Join(lines, "\n"), "\n"); text != "" {
 		return text + "\n"

@@ -16,10 +16,10 @@ import (
 	"shelld/jobs/stored"
 )
 
-// errNothing is that no line has matched; there is no more to say.
+// errNothing means that no line has matched; nothing is printed for it.
 var errNothing = errors.New("no line matches")
 
-// maxLiteral is how many characters job/search takes of a text, and this command as well.
+// maxLiteral is the maximum length, in characters, of a text in job/search, and in this command.
 const maxLiteral = 2048
 
 func searchFlags(fs *flag.FlagSet) jobsRun {
@@ -57,7 +57,7 @@ func searchFlags(fs *flag.FlagSet) jobsRun {
 	}
 }
 
-// searchSpec is what to look for, compiled.
+// searchSpec returns the compiled search.
 func searchSpec(expr string, literal, anyCase, multiline bool) (*jobs.SearchSpec, error) {
 	switch {
 	case expr == "":
@@ -86,14 +86,14 @@ func searchSpec(expr string, literal, anyCase, multiline bool) (*jobs.SearchSpec
 	}
 }
 
-// holdsOverLines says whether a spec could be compiled if matches might reach over line ends.
+// holdsOverLines reports whether a spec would be valid if matches could span line ends.
 func holdsOverLines(spec jobs.SearchSpec) bool {
 	spec.Lines = false
 	return spec.Compile() == nil
 }
 
-// chosen returns the jobs that are named, or all, and what is wrong with names that are those of no
-// job: one that was deleted meanwhile is no reason to search no other.
+// chosen returns the named jobs, or all jobs without names. missing has an error for each name without a job: if one
+// job was deleted meanwhile, the others are still searched.
 func (p *pastJobs) chosen(ctx context.Context, names []string) (which []storedJob, missing []error, err error) {
 	all, err := p.stored(ctx)
 	if err != nil || len(names) == 0 {
@@ -112,8 +112,8 @@ func (p *pastJobs) chosen(ctx context.Context, names []string) (which []storedJo
 	return which, missing, nil
 }
 
-// searchAll prints the lines of jobs that match. What is wrong with the output of one, or with the pattern
-// there, is said in its place, and the others are searched all the same.
+// searchAll prints the matching lines of jobs. If the output of a job cannot be searched, or the pattern fails there,
+// it prints the error among the lines, and goes on with the next output.
 func (p *pastJobs) searchAll(ctx context.Context, which []storedJob, spec *jobs.SearchSpec) (found bool, err error) {
 	out := bufio.NewWriterSize(p.out, 64<<10)
 	defer func() { err = errors.Join(err, out.Flush()) }()
@@ -139,21 +139,21 @@ func (p *pastJobs) searchAll(ctx context.Context, which []storedJob, spec *jobs.
 	return found, nil
 }
 
-// A fileSearch prints the lines of a stream that match. What was not searched, or not all of it told,
-// is said where errors are: it may be what was looked for.
+// A fileSearch prints the matching lines of a stream. If output is missing, or is not searched or printed in full, it
+// prints a note on stderr, because a match may be missing.
 type fileSearch struct {
 	out       *bufio.Writer
 	at        string // the job and the stream
-	now       bool   // somebody looks on
+	now       bool   // print each line at once, to a terminal
 	found     bool
-	told      map[string]bool // notes
-	unwritten bool            // nobody gets what is printed
+	told      map[string]bool // notes already printed
+	unwritten bool            // the output cannot be written
 }
 
 func (s *fileSearch) search(ctx context.Context, p *pastJobs, j storedJob, name string, spec *jobs.SearchSpec) error {
 	out, err := p.Output(j.past, name)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // deleted meanwhile
+		return nil // It was deleted meanwhile.
 	}
 	if err != nil {
 		return err
@@ -164,9 +164,9 @@ func (s *fileSearch) search(ctx context.Context, p *pastJobs, j storedJob, name 
 	})
 }
 
-// note says something in its place among the lines.
+// note prints a text on stderr, in its place among the lines.
 func (s *fileSearch) note(text string) {
-	_ = s.out.Flush() // It keeps its error.
+	_ = s.out.Flush() // The writer keeps its error for later.
 	fmt.Fprintln(os.Stderr, text)
 }
 
@@ -186,7 +186,7 @@ func (s *fileSearch) line(l stored.Line) error {
 	return err
 }
 
-// noteOnce notes of the first line of a stream what holds for it, and maybe for many.
+// noteOnce prints a note only for the first line of a stream to which it applies; it may apply to many.
 func (s *fileSearch) noteOnce(holds bool, place, text string) {
 	if holds && !s.told[text] {
 		s.told[text] = true

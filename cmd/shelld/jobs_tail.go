@@ -56,13 +56,13 @@ func tailFlags(fs *flag.FlagSet) jobsRun {
 	}
 }
 
-// given says whether a flag stands on the command line.
+// given reports whether a flag is on the command line.
 func given(fs *flag.FlagSet, name string) (is bool) {
 	fs.Visit(func(f *flag.Flag) { is = is || f.Name == name })
 	return is
 }
 
-// streamFiles are the files of a stream, or of all.
+// streamFiles returns the files of a stream; "": of all streams.
 func (j *storedJob) streamFiles(stream string) ([]string, error) {
 	if stream == "" {
 		return j.Files, nil
@@ -77,7 +77,7 @@ func (j *storedJob) streamFiles(stream string) ([]string, error) {
 	return []string{name}, nil
 }
 
-// streamFile is the name of a stream's file.
+// streamFile returns the name of a stream's file.
 func streamFile(stream string) (string, error) {
 	if stream == "pty" {
 		stream = "stdout"
@@ -116,15 +116,15 @@ func (p *pastJobs) tail(j storedJob, name string, o tailOptions) error {
 	})
 }
 
-// plainText is output as a person reads it, and nothing that a terminal would obey.
+// plainText returns output for people, without anything that a terminal would interpret.
 func plainText(b []byte) string { return base.Visible(jobs.Plain(b), "\n\t") }
 
-// maxPiece bounds how much output is held at a time. A line that is longer is handed on in pieces.
+// maxPiece is the maximum output held at a time. A longer line is passed on in pieces.
 const maxPiece = 1 << 20
 
-// pieces hands on what r has, in pieces of whole lines, or of one line that is too long: these end
-// before a character and an escape sequence. Of one that is redrawn, as a progress bar is, only the last
-// state is handed on.
+// pieces passes the contents of r to use, in pieces of whole lines or, for a line that is too long, in parts that do
+// not split a character or an escape sequence. Of a long line that is redrawn, such as a progress bar, it passes only
+// the last state.
 func pieces(r io.Reader, use func([]byte) error) error {
 	buf := make([]byte, maxPiece)
 	for have := 0; ; {
@@ -157,15 +157,16 @@ func pieces(r io.Reader, use func([]byte) error) error {
 	}
 }
 
-// lastState is where the last state of a line begins that is redrawn; 0: it is not. A return at the end
-// may belong to a line end.
+// lastState returns the start of the last state of a redrawn line; 0: the line is not redrawn. A carriage return at its
+// end is ignored, because it may belong to a line end.
 func lastState(line []byte) int { return max(0, bytes.LastIndexByte(line[:len(line)-1], '\r')) }
 
-// longestSequence is how far an escape sequence may reach that is not cut.
+// longestSequence is the maximum length of an escape sequence that is kept whole.
 const longestSequence = 4 << 10
 
-// wholeText is how much of a line can be handed on without its rest: not the beginning of a character,
-// and nothing from the last escape sequence on, which may be the beginning of one, nor a return.
+// wholeText returns the length of the part of a line that can be passed on without the rest: it does not end within a
+// character, it stops before the last escape sequence, which may be incomplete, and it does not end in a carriage
+// return.
 func wholeText(b []byte) int {
 	cut := len(b)
 	for i := 1; i < utf8.UTFMax && i < len(b); i++ {
@@ -183,7 +184,7 @@ func wholeText(b []byte) int {
 			break
 		}
 		at += near
-		if at+1 == len(b) || b[at+1] != '\\' { // else it is the end of one
+		if at+1 == len(b) || b[at+1] != '\\' { // ESC \ is the end of a sequence.
 			return at
 		}
 	}

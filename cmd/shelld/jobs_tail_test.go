@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPiecesOfALongLine: a line is shown as if it had been looked at in one piece, however long it is.
+// TestPiecesOfALongLine checks that a line is shown as if it had been read in one piece, however long it is.
 func TestPiecesOfALongLine(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for _, test := range []struct{ name, text, want string }{

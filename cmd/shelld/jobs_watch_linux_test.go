@@ -20,7 +20,7 @@ import (
 	"shelld/schema"
 )
 
-// jobsUntil runs "shelld jobs" until what it prints matches: a server writes info.json late.
+// jobsUntil runs "shelld jobs" until its output matches: a server writes info.json with a delay.
 func jobsUntil(t *testing.T, pattern string, args ...string) string {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond) // There is no event for it.
@@ -36,8 +36,8 @@ func jobsUntil(t *testing.T, pattern string, args ...string) string {
 	}
 }
 
-// TestJobsThatWait: which jobs wait for a person, and for what, is in the list, also of jobs of which the
-// client does not want to know it.
+// TestJobsThatWait checks that the list shows which jobs wait for a person, and their prompts, even if the client has
+// not asked for these events.
 func TestJobsThatWait(t *testing.T) {
 	t.Parallel()
 	needJobs(t)
@@ -74,8 +74,7 @@ func TestJobsThatWait(t *testing.T) {
 	}
 }
 
-// TestJobsByName: a job is found by the name that it was started with: the one that runs, and of those
-// that have ended the newest.
+// TestJobsByName finds a job by the name given at its start: the running one or, if all have ended, the newest.
 func TestJobsByName(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -102,7 +101,7 @@ func TestJobsByName(t *testing.T) {
 	}
 }
 
-// A following is a "shelld jobs tail -f" that runs.
+// A following is a running "shelld jobs tail -f".
 type following struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -133,7 +132,7 @@ func (f *following) line(want string) {
 	}
 }
 
-// ends waits for the end, before which only rest is printed.
+// ends waits for the end, before which only rest may be printed.
 func (f *following) ends(rest string) {
 	f.t.Helper()
 	got, err := io.ReadAll(f.lines)
@@ -142,7 +141,7 @@ func (f *following) ends(rest string) {
 	}
 }
 
-// TestTailFollows: output is printed as it comes, and the job's end is the command's.
+// TestTailFollows checks that output is printed as it arrives, and that the command ends with the job.
 func TestTailFollows(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -158,7 +157,7 @@ func TestTailFollows(t *testing.T) {
 	f.line("two")
 	write("three\n")
 	f.line("three")
-	// What is more than the file keeps is not made up.
+	// Output beyond the size of the file is not invented.
 	write("seq\n")
 	for text := ""; text != "30000\n"; {
 		var err error
@@ -177,7 +176,7 @@ func TestTailFollows(t *testing.T) {
 	follow(t, "-n", "1", "-stream", "stderr", "last", "-dir", state).ends("oops\n")
 }
 
-// TestTailFollowsWhatHasEnded: of a job that has ended -f prints the same as tail without it.
+// TestTailFollowsWhatHasEnded checks that for an ended job tail prints the same with and without -f.
 func TestTailFollowsWhatHasEnded(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -195,7 +194,7 @@ func TestTailFollowsWhatHasEnded(t *testing.T) {
 	}
 }
 
-// TestTailFollowsOnATerminal: what is drawn over fits on one row of the terminal as it is now.
+// TestTailFollowsOnATerminal checks that a redrawn line fits on one row of the terminal's present size.
 func TestTailFollowsOnATerminal(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -226,7 +225,7 @@ func TestTailFollowsOnATerminal(t *testing.T) {
 	}
 }
 
-// TestTailFollowEndsWithTheServer: a server that is killed closes no job, and nothing follows all the same.
+// TestTailFollowEndsWithTheServer kills the server: it closes no job, but following still ends.
 func TestTailFollowEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	needJobs(t)
@@ -245,7 +244,7 @@ func TestTailFollowEndsWithTheServer(t *testing.T) {
 
 const evilOutput = `printf '\033]0;evil\007\033]52;c;ZXZpbA==\007\033[6n\033P$qm\033\\\033[?1003h\033[1;31mred\033[m \033]8;;http://evil\007link\033]8;;\007 \302\233x\n'`
 
-// TestJobsScreen: what a terminal shows is drawn from its output, in its size.
+// TestJobsScreen checks that the screen of a terminal is drawn from its output, in its size.
 func TestJobsScreen(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -285,7 +284,7 @@ func TestJobsScreen(t *testing.T) {
 	}
 }
 
-// TestJobsPlay: a recording is played on a terminal, which gets nothing that the job has printed as it is.
+// TestJobsPlay plays a recording on a terminal, which must get no byte of the job's output directly.
 func TestJobsPlay(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
@@ -318,12 +317,12 @@ func TestJobsPlay(t *testing.T) {
 	}
 }
 
-// TestJobsPlayIsInterrupted: an interrupt ends it, and the terminal is as it was.
+// TestJobsPlayIsInterrupted checks that an interrupt ends the playback and restores the terminal.
 func TestJobsPlayIsInterrupted(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	session := leave(t, state, object{"command": "echo one", "record": true})
-	// As if it had taken a day.
+	// The recording appears to have taken a day.
 	cast := filepath.Join(state, session, "1", "session.cast")
 	b, err := os.ReadFile(cast)
 	if err != nil {
@@ -346,7 +345,7 @@ func TestJobsPlayIsInterrupted(t *testing.T) {
 			t.Errorf("seen is %q", seen)
 		}
 	}
-	// Without waiting it comes to its end.
+	// With short pauses it reaches its end.
 	s := sit(t, "jobs", "play", "last", "-idle", "0.01", "-dir", state)
 	s.left(0)
 	s.await("too late")

@@ -13,26 +13,25 @@ import (
 	"shelld/schema"
 )
 
-// keeperlessName is this binary as a server that runs jobs as macOS does.
+// keeperlessName is the name of this binary as a server that runs jobs as on macOS.
 const keeperlessName = "shelld-keeperless"
 
 func init() {
 	programs[keeperlessName] = func() { withoutKeepers = true; main() }
 }
 
-// ofJobs are the sessions of level core that are about how jobs are started and ended. Of the
-// others it is nothing how that is done.
+// ofJobs matches the core sessions about starting and ending jobs. The others do not depend on the implementation of
+// these.
 var ofJobs = regexp.MustCompile(`^core/(cancel|end-of-stdin|exit|job-exited|kill|limit-unsupported|resize|run|shutdown|sig|start|stdin|stdout|write-interrupt|write-overtakes)|^trees/|^terminal/state-foreground`)
 
-// otherwise are sessions that a command without a keeper cannot pass, since it leads its
-// terminal's session (docs/platforms.md): at its end the kernel hangs up, and a group
-// that no other process of the session is the parent of is not stopped by its terminal. A
-// daemon that is gone from its session when it is first looked for is nobody's. And what was being forked when
-// TERM was sent gets it once.
+// otherwise matches sessions that fail without keepers, because a command then leads its terminal's session
+// (docs/platforms.md): at its end the kernel hangs up the terminal, and the terminal does not stop an orphaned process
+// group. A daemon that has left its session before it is first seen cannot be attributed to a job. And a process that
+// is being forked while TERM is sent gets it once.
 var otherwise = regexp.MustCompile(`^trees/(exit-holds-terminal|kill-starting|stop-key|stop-terminal-read|stop-terminal-write|wait-port-daemon)$`)
 
-// TestKeeperless holds what runs jobs on macOS against the suite, where Linux can play
-// macOS's part. In one framing: how messages are framed is nothing to it.
+// TestKeeperless runs the suite against the implementation for macOS, as far as Linux can run it. It uses one framing,
+// because framing does not depend on the implementation.
 func TestKeeperless(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts a server for each session")
@@ -65,7 +64,7 @@ func TestKeeperless(t *testing.T) {
 	t.Logf("%d passed", passed)
 }
 
-// What a server without keepers says of itself is what its platform has, and no more.
+// TestKeeperlessCapabilities checks that a server without keepers reports exactly the capabilities of its platform.
 func TestKeeperlessCapabilities(t *testing.T) {
 	text := ask(t, keeperlessName)
 	c := text.Capabilities.TreeControl
@@ -80,12 +79,12 @@ func TestKeeperlessCapabilities(t *testing.T) {
 	}
 }
 
-// ask is what a server answers to initialize.
+// ask returns the answer to initialize.
 func ask(t *testing.T, program string) (result schema.InitializeResult) {
 	t.Helper()
 	cmd := exec.Command(program)
 	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize"}` + "\n")
-	out, _ := cmd.Output() // It exits with 1: nobody has said shutdown.
+	out, _ := cmd.Output() // It exits with 1, because it was not shut down.
 	var answer struct{ Result schema.InitializeResult }
 	if err := json.Unmarshal(out, &answer); err != nil {
 		t.Fatalf("%s: %v in %q", program, err, out)

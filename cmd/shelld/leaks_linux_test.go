@@ -12,7 +12,7 @@ import (
 	"shelld/schema"
 )
 
-// knownSecrets are what well-known programs call their secrets.
+// knownSecrets are the variables in which well-known programs keep their secrets.
 var knownSecrets = strings.Fields(`
 	AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_ACCESS_KEY_ID GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN CI_JOB_TOKEN NPM_TOKEN
 	NODE_AUTH_TOKEN TWINE_PASSWORD DOCKER_PASSWORD DOCKER_AUTH_CONFIG OPENAI_API_KEY ANTHROPIC_API_KEY HF_TOKEN SLACK_BOT_TOKEN
@@ -22,10 +22,10 @@ var knownSecrets = strings.Fields(`
 	SECRET_KEY_BASE RAILS_MASTER_KEY DJANGO_SECRET_KEY ENCRYPTION_KEY SENTRY_DSN SENTRY_AUTH_TOKEN DD_API_KEY DD_APP_KEY
 	NEW_RELIC_LICENSE_KEY SNYK_TOKEN SSHPASS SMTP_PASS BORG_PASSPHRASE RESTIC_PASSWORD TELEGRAM_BOT_TOKEN BASIC_AUTH HTTP_COOKIE`)
 
-// leak is in the values of all of them.
+// leak is part of the values of all of them.
 const leak = "leaked-value-of-"
 
-// A wire is all that a client has sent and been sent.
+// A wire contains all messages that a client has sent and received.
 type wire struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -38,12 +38,12 @@ func (w *wire) note(_ bool, message []byte) {
 	w.text.WriteByte('\n')
 }
 
-// TestNoSecretLeaks has secrets in the environment of the server, which must be nowhere after
-// jobs have run: in no job, in nothing that a client is told, in no file, and in no log.
+// TestNoSecretLeaks puts secrets into the server's environment. After jobs have run, no secret may be in a job, in a
+// message to the client, in a file or in a log.
 func TestNoSecretLeaks(t *testing.T) {
 	for name, c := range map[string]struct {
 		env   object
-		given string // the one secret that jobs get, since the client includes it
+		given string // the one secret that jobs get, because the client includes it
 	}{
 		"core":             {env: nil},
 		"all":              {env: object{"inherit": "all"}},
@@ -82,11 +82,11 @@ func TestNoSecretLeaks(t *testing.T) {
 	}
 }
 
-// tellAll asks for whatever may tell of the environment. It returns the names of what jobs have
-// of it, one to a line.
+// tellAll makes all requests that might return the environment. It returns the names of the variables that jobs have,
+// one per line.
 func (e *escaped) tellAll(given string) (names string) {
 	e.Helper()
-	// What a job has, values and all, and of the one that it is to have, the length alone.
+	// The script prints the environment with values, but of the included secret only whether its length is right.
 	script := "env -u '" + given + "'"
 	if given != "" {
 		script += fmt.Sprintf(`; test ${#%s} = %d && echo it has it`, given, len(leak+given))
@@ -114,7 +114,7 @@ func (e *escaped) tellAll(given string) (names string) {
 		e.call("env/get", object{"name": secret}, nil)
 		e.call("env/get", object{"name": secret, "handle": handle}, nil)
 	}
-	// What is told of a command that cannot be had.
+	// These are the errors about commands that do not exist.
 	e.refusal("job/run", object{"argv": []string{"no-such-program-here"}})
 	e.refusal("job/run", object{"command": "no-such-program-here", "shell": "no-such-shell"})
 	e.call("job/kill", object{"handle": handle}, nil)
@@ -130,14 +130,14 @@ func text(streams ...*string) string {
 	return ""
 }
 
-// inFiles checks that a text is in no file of the server's session.
+// inFiles checks that no file of the server's session contains a text.
 func (e *escaped) inFiles(text string) {
 	e.Helper()
 	read := 0
 	for _, path := range everything(e.T, e.state) {
 		content, err := os.ReadFile(path)
 		if err != nil {
-			continue // a directory
+			continue // It is a directory.
 		}
 		if read++; bytes.Contains(content, []byte(text)) {
 			e.Errorf("it is in %s", path)

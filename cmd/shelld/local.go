@@ -13,23 +13,22 @@ import (
 	"shelld/rpc"
 )
 
-// A localServer is a server in this process, and its client.
+// A localServer is a server in this process, with its client.
 //
-// Goroutines: one serves; it ends when the client has said so, when the client's end
-// of the pipes is closed, or when stop was called, and lets go of everything. The
-// client's reader ends after it.
+// Goroutines: one serves; it ends when the client has sent exit, when the client's ends of the pipes are closed, or
+// when stop is called, and releases everything. The client's reader ends after it.
 type localServer struct {
 	*rpc.Client
-	in   *io.PipeWriter // what the client says
+	in   *io.PipeWriter // the client's output
 	stop context.CancelFunc
-	over chan struct{} // closed when nothing is left of the server
-	err  error         // what was left behind; to be read once over is closed
+	over chan struct{} // closed when the server has ended and released everything
+	err  error         // error of the end; read only after over is closed
 }
 
-// errNoJobs says that there is nothing to serve here.
+// errNoJobs is the error on a system without any job mode.
 var errNoJobs = errors.New("this system cannot run jobs: " + strings.Join(jobs.Platform().NotReached, "; "))
 
-// startLocal starts a server. notice gets its notifications, on the client's reader.
+// startLocal starts a server. notice is called for its notifications, on the client's reading goroutine.
 func startLocal(opts rpc.Options, notice func(rpc.Notice)) (*localServer, error) {
 	if len(jobs.Platform().Modes) == 0 {
 		return nil, errNoJobs
@@ -48,16 +47,16 @@ func startLocal(opts rpc.Options, notice func(rpc.Notice)) (*localServer, error)
 		defer close(l.over)
 		defer stop()
 		_, serveErr := rpc.Serve(ctx, theirIn, theirOut, m, opts)
-		_, _ = theirIn.Close(), theirOut.Close() // They return nil; the client sees the end.
+		_, _ = theirIn.Close(), theirOut.Close() // They return nil; the client gets end of file.
 		l.err = errors.Join(serveErr, m.Close())
 	}()
 	l.Client = rpc.NewClient(out, in, notice, nil)
 	return l, nil
 }
 
-// end ends the server as a client should, and its jobs with it.
+// end shuts down the server, and with it all jobs.
 func (l *localServer) end() error {
-	// What cannot be said any more need not be: the end of its input ends the server too.
+	// Errors do not matter: the end of its input ends the server too.
 	_ = l.Call(context.Background(), "shutdown", struct{}{}, nil)
 	_ = l.Notify("exit", struct{}{})
 	_ = l.in.Close()
@@ -66,7 +65,7 @@ func (l *localServer) end() error {
 	return l.err
 }
 
-// explainCall is an error without the name of its kind, which is for programs.
+// explainCall returns the text of an error without its kind, which is for programs.
 func explainCall(err error) string {
 	if call, ok := errors.AsType[*rpc.CallError](err); ok {
 		return call.Message

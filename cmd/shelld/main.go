@@ -1,8 +1,7 @@
-// Command shelld runs commands on real terminals and pipes for programs that drive
-// it over its standard input and output, in JSON-RPC: the Shell Server Protocol.
+// Command shelld runs commands on real terminals and pipes for programs that drive it over its standard input and
+// output, in JSON-RPC: the Shell Server Protocol.
 //
-// Without a subcommand it is the server. The protocol has stdout for itself;
-// everything else that there is to say goes to stderr.
+// Without a subcommand it is the server. Its stdout is reserved for the protocol; all other messages go to stderr.
 package main
 
 import (
@@ -22,7 +21,7 @@ func run(args []string) int {
 	return shelld().Run(args)
 }
 
-// shelld is the table of all commands, in the order in which help shows them.
+// shelld returns the table of all commands, in the order of help.
 func shelld() *base.Command {
 	return &base.Command{
 		Name:    "shelld",

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	basetest.Main(m, programs)
 }
 
-// programs are what TestMain puts on PATH: copies of this binary under other names.
+// programs are the programs that TestMain puts on PATH: copies of this binary under other names.
 var programs = map[string]func(){"shelld": main}
 
 var (
@@ -26,29 +26,29 @@ var (
 
 const raceOptions = basetest.RaceOptions
 
-// watchdog is for what takes a second where all is well.
+// watchdog limits steps that normally take a second.
 const watchdog = 30 * time.Second
 
-// testServer is the server that TestMain has put on PATH under its real name. It
-// is killed when ctx is done. What it logs is the test's to look at.
+// testServer returns a function that makes the command for the server that TestMain has put on PATH under its real
+// name. The server is killed if ctx is done, and logs to log.
 func testServer(log io.Writer) func(context.Context) (*exec.Cmd, error) {
 	return func(ctx context.Context) (*exec.Cmd, error) {
 		cmd := exec.CommandContext(ctx, "shelld", "serve")
 		cmd.Stderr = log
-		cmd.WaitDelay = time.Second // Nobody else should hold stderr; a hang is the worse report.
+		cmd.WaitDelay = time.Second // No other process should hold stderr; a hang would be the worse report.
 		return cmd, cmd.Err
 	}
 }
 
-// writeProgram writes a file that is to be run. Meanwhile this process does not fork: until its execve a child
-// of another test would have the file open for writing, and to run it would fail as "text file busy".
+// writeProgram writes an executable file. Meanwhile this process does not fork: until its execve, a child started by
+// another test would have the file open for writing, and executing the file would fail with "text file busy".
 func writeProgram(path string, text []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(path, text, 0o755)
 }
 
-// deref is *p. It ends the test if there is none, and not the whole run of the package.
+// deref returns *p. If p is nil, it ends the test, and not the whole run of the package.
 func deref[T any](t testing.TB, p *T) T {
 	t.Helper()
 	if p == nil {

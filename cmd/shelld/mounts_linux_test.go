@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These are disks of a test's own. They are mounted where nobody else sees them, in a process
-// that has a namespace for mounts: with its end they are gone, however it comes.
+// These disks belong to one test. They are mounted in a process with a mount namespace of its own: no other process
+// sees them, and they are gone with the process, however it ends.
 
-// ownMounts runs the test again in such a process, and says whether this is that one. Where
-// there can be none the test is skipped.
+// ownMounts runs the test again in such a process, and reports whether this is that process. If there can be none, the
+// test is skipped.
 func ownMounts(t *testing.T) bool {
 	t.Helper()
 	needJobs(t)
@@ -49,7 +49,7 @@ func ownMounts(t *testing.T) bool {
 	return false
 }
 
-// mountDisk mounts a disk of that size in memory, which goes with the test.
+// mountDisk mounts a disk of this size in memory, until the end of the test.
 func mountDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,12 +80,12 @@ func mountImage(t *testing.T, size int64, options string, mkfs ...string) string
 		t.Fatal(err)
 	}
 	needed(t, append(mkfs, image)...)
-	needed(t, "mount", "-o", "loop,"+options, image, dir) // The loop device goes with the mount.
+	needed(t, "mount", "-o", "loop,"+options, image, dir) // The loop device is removed with the mount.
 	unmountAfter(t, dir)
 	return dir
 }
 
-// needed runs a program of the system without which there is nothing to test.
+// needed runs a program of the system, and skips the test if it fails.
 func needed(t *testing.T, args ...string) {
 	t.Helper()
 	if _, err := exec.LookPath(args[0]); err != nil && os.Getenv("SHELLD_CI") != "" {
@@ -96,7 +96,7 @@ func needed(t *testing.T, args ...string) {
 	}
 }
 
-// mountQuota mounts a disk on which there is room, of which so many bytes may be used.
+// mountQuota mounts a disk with free space and a quota of this many bytes.
 func mountQuota(t *testing.T, bytes string) string {
 	t.Helper()
 	dir := mountImage(t, 256<<20, "rw", "mkfs.btrfs", "-q")
@@ -105,8 +105,7 @@ func mountQuota(t *testing.T, bytes string) string {
 	return dir
 }
 
-// mountFragile mounts a disk that can be made to take nothing more, also from those who have files
-// open on it: abort does that.
+// mountFragile mounts a disk. abort makes it read-only, even for processes that have files on it open.
 func mountFragile(t *testing.T) (dir string, abort func()) {
 	t.Helper()
 	dir = mountImage(t, 64<<20, "errors=remount-ro", "mkfs.ext4", "-q", "-O", "^has_journal")

@@ -19,8 +19,7 @@ import (
 	"shelld/schema"
 )
 
-// hardToEnd are jobs that a simple kill of their group leaves alive, and some that
-// it does not.
+// hardToEnd are commands, most of which survive a simple kill of their process group.
 var hardToEnd = []string{
 	"sleep 300 & sleep 300",
 	`trap "" TERM HUP INT; while :; do sleep 1; done`,
@@ -32,8 +31,7 @@ var hardToEnd = []string{
 	"nohup sleep 300 >/dev/null 2>&1 & exit 0",
 }
 
-// A doomed server is one that a test ends. What its jobs start is told by a mark in
-// the environment.
+// A doomed server is one that a test ends. The processes of its jobs are identified by a mark in their environment.
 type doomed struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -49,7 +47,7 @@ func startDoomed(t *testing.T, jobs int) *doomed {
 	t.Helper()
 	needJobs(t)
 	d := &doomed{cmd: exec.Command("shelld", "serve"), mark: fmt.Sprintf("SHELLD_TEST_MARK=%d-%s", os.Getpid(), t.Name())}
-	// A group of its own, so that a test may kill it with its group.
+	// It has a process group of its own, so that a test can kill the group.
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var err error
 	if d.stdin, err = d.cmd.StdinPipe(); err != nil {
@@ -68,11 +66,11 @@ func startDoomed(t *testing.T, jobs int) *doomed {
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, log) }() // It ends when it is closed, by Wait at the latest.
+	go func() { _, _ = io.Copy(io.Discard, log) }() // It ends when the log is closed, at the latest by Wait.
 	t.Cleanup(func() {
-		_ = d.cmd.Process.Kill() // Best effort: most tests have ended it.
+		_ = d.cmd.Process.Kill() // This is best effort: most tests have ended it.
 		<-d.client.Done()
-		_ = d.cmd.Wait() // The status is the test's to look at.
+		_ = d.cmd.Wait() // The test checks the status.
 	})
 	d.client = rpc.NewClient(out, d.stdin, func(rpc.Notice) {}, nil)
 	d.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
@@ -99,8 +97,7 @@ func (d *doomed) call(t *testing.T, method string, params any) {
 	}
 }
 
-// wedge makes one job take no input, with all that its queue holds, and waits that
-// will not be over.
+// wedge starts a job that reads no input, and fills its input queue with writes whose waits never end.
 func (d *doomed) wedge(t *testing.T) {
 	t.Helper()
 	name, value, _ := strings.Cut(d.mark, "=")
@@ -111,7 +108,7 @@ func (d *doomed) wedge(t *testing.T) {
 	})
 	for range 3 {
 		go func() {
-			// It is answered, if at all, by the end of the server.
+			// It is answered, if at all, at the end of the server.
 			_ = d.client.Call(context.Background(), "job/write", map[string]any{
 				"handle": "wedged", "input": strings.Repeat("x", 300_000),
 				"wait": map[string]any{"until": []any{map[string]any{"bytes": 1 << 30}}, "timeoutMs": nil},
@@ -120,7 +117,7 @@ func (d *doomed) wedge(t *testing.T) {
 	}
 }
 
-// alive are the processes that the server's jobs have started, and its keepers.
+// alive returns the living processes of the server's jobs, and its keepers.
 func (d *doomed) alive() (all []string) {
 	procs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, p := range procs {
@@ -137,20 +134,20 @@ func (d *doomed) alive() (all []string) {
 	return all
 }
 
-// hasEnded says whether the process of a /proc/PID/stat is one that is yet to be reaped.
+// hasEnded reports whether a /proc/PID/stat is that of a process that has ended but is not reaped yet.
 func hasEnded(stat []byte) bool {
 	state := stat[bytes.LastIndexByte(stat, ')')+2]
 	return state == 'Z' || state == 'X'
 }
 
-// awaitGone waits until nothing is alive, and fails where that takes longer than
-// limit: a promise that holds where a machine has time for it, and is looked at with -long.
+// awaitGone waits until nothing is alive, and fails if that takes longer than limit. The limit holds on an idle
+// machine, and is checked only with -long.
 func (d *doomed) awaitGone(t *testing.T, since time.Time, limit time.Duration) {
 	t.Helper()
 	switch {
 	case !*long:
 		limit = watchdog
-	case raceDetector: // All of the server takes several times as long.
+	case raceDetector: // The whole server takes several times as long.
 		limit *= 3
 	}
 	for {
@@ -167,10 +164,10 @@ func (d *doomed) awaitGone(t *testing.T, since time.Time, limit time.Duration) {
 	}
 }
 
-// awaitExit waits for the end of one process, told by a line of alive.
+// awaitExit waits for the end of one process, given by a line of alive.
 func awaitExit(process string, limit time.Duration) {
 	var pid int
-	_, _ = fmt.Sscan(process, &pid) // It begins with the number.
+	_, _ = fmt.Sscan(process, &pid) // It begins with the PID.
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return // It has ended meanwhile.
@@ -180,7 +177,7 @@ func awaitExit(process string, limit time.Duration) {
 		left := int(max(time.Until(until), 0).Milliseconds()) + 1
 		// The end of any child of this process may interrupt it.
 		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, left); err != unix.EINTR {
-			return // Whoever calls looks again.
+			return // The caller checks again.
 		}
 	}
 }
@@ -203,7 +200,7 @@ func TestNothingSurvivesTheServer(t *testing.T) {
 				name += ", one job wedged"
 			}
 			t.Run(name, func(t *testing.T) {
-				jobs := scaled(50, 2*len(hardToEnd), 2*len(hardToEnd)) // At least each once in both modes.
+				jobs := scaled(50, 2*len(hardToEnd), 2*len(hardToEnd)) // Each command runs at least once in both modes.
 				d := startDoomed(t, jobs)
 				if wedged {
 					d.wedge(t)
@@ -221,8 +218,8 @@ func TestNothingSurvivesTheServer(t *testing.T) {
 	}
 }
 
-// A job has its three descriptors and no other, and a keeper has none of the
-// server's.
+// TestAJobHasThreeDescriptors checks that a job has its three descriptors and no others, and that a keeper has none of
+// the server's.
 func TestAJobHasThreeDescriptors(t *testing.T) {
 	d := startDoomed(t, 0)
 	for _, mode := range []schema.Mode{schema.ModePty, schema.ModePipe} {

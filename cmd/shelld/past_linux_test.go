@@ -19,18 +19,17 @@ import (
 	"shelld/schema"
 )
 
-// A ruler is output of which every byte tells where it stands: lines of 4096 bytes that
-// begin with their offset.
+// A ruler is output in which every byte shows its position: lines of 4096 bytes that begin with their offset.
 const rulerLine = 4096
 
-// ruler is a command line that prints so many bytes of it.
+// ruler returns a command line that prints n bytes of it.
 func ruler(n int64) string {
 	return fmt.Sprintf(`awk 'BEGIN { pad = sprintf("%%4080s", ""); gsub(/ /, "x", pad); for (i = 0; i < %d; i += %d) printf "%%015x%%s\n", i, pad }'`, n, rulerLine)
 }
 
 const withoutEnd = int64(1) << 40
 
-// rulerAt is what it prints from an offset on.
+// rulerAt returns n bytes of it from an offset.
 func rulerAt(off int64, n int) []byte {
 	b := make([]byte, 0, n+rulerLine)
 	for at := off / rulerLine * rulerLine; int64(len(b)) < off%rulerLine+int64(n); at += rulerLine {
@@ -39,13 +38,13 @@ func rulerAt(off int64, n int) []byte {
 	return b[off%rulerLine:][:n]
 }
 
-// A hearer takes down how much a client was sent of each stream, and looks at it.
+// A hearer counts the output of each stream that a client has received, and checks it.
 type hearer struct {
 	mu     sync.Mutex
-	sent   map[string]int64 // by handle/stream: the offset behind the last byte
+	sent   map[string]int64 // by handle/stream: the offset after the last byte
 	wrong  []string
 	enough func(sent map[string]int64) bool
-	full   chan struct{} // closed when it is enough
+	full   chan struct{} // closed when enough reports true
 }
 
 func (l *hearer) hear(n rpc.Notice) {
@@ -66,7 +65,7 @@ func (l *hearer) hear(n rpc.Notice) {
 	}
 }
 
-// jobsOf is what "shelld jobs" tells of a state directory.
+// jobsOf returns the jobs that "shelld jobs" lists for a state directory.
 func jobsOf(t *testing.T, state string) map[int64]storedJob {
 	t.Helper()
 	var out, log bytes.Buffer
@@ -91,8 +90,8 @@ func jobsOf(t *testing.T, state string) map[int64]storedJob {
 	return all
 }
 
-// TestKilledUnderLoad: everything that a client was sent is found after the server was
-// killed in the middle of it, exactly, and whoever looks next finishes what it has left.
+// TestKilledUnderLoad kills the server while jobs write: all output that a client has received is found exactly, and
+// the next process that opens the directory finishes the jobs.
 func TestKilledUnderLoad(t *testing.T) {
 	needJobs(t)
 	const most, head = 4 << 20, 512 << 10
@@ -139,7 +138,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	}
 }
 
-// TestPrintedGap: a job that prints another one's stored file prints the line in it, too. That is
+// TestPrintedGap has a job print the stored file of another job, including the note about its gap. That note is then
 // output, whether its server lives, was killed or has ended.
 func TestPrintedGap(t *testing.T) {
 	needJobs(t)
@@ -169,7 +168,7 @@ func TestPrintedGap(t *testing.T) {
 			t.Errorf("%s: the line is found as %s%s", when, out, log)
 		}
 		if when == "alive" {
-			return // info.json of the second may not be there yet
+			return // info.json of the second job may not exist yet.
 		}
 		for handle, j := range jobsOf(t, state) {
 			if st := j.known.Streams["stdout"]; st.NextOffset != size || len(st.Kept) != 1 || !slices.Equal(st.Kept[0], []int64{0, size}) {
@@ -183,7 +182,7 @@ func TestPrintedGap(t *testing.T) {
 	look("finished")
 }
 
-// lookAtOnce has a server and two commands look through a state directory at the same time.
+// lookAtOnce has a server and two commands open a state directory at the same time.
 func lookAtOnce(t *testing.T, state string) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -198,10 +197,10 @@ func lookAtOnce(t *testing.T, state string) {
 	next.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{Persist: &schema.PersistOptions{Directory: &state}}}, nil)
 	group.Wait()
 	next.shutDown(t)
-	// Whoever came last to the directory may have found another at it, who has done it by now.
+	// The last one may have found another process tidying, which has finished by now.
 }
 
-// checkStored looks at the file of a stream: head, one line, tail, as told and as sent.
+// checkStored checks the file of a stream: head, one line, tail, as reported and as received.
 func checkStored(t *testing.T, name, path string, st schema.StreamInfo, sent, head, most int64) {
 	t.Helper()
 	if filepath.Ext(path) == "" {
@@ -240,8 +239,8 @@ func checkStored(t *testing.T, name, path string, st schema.StreamInfo, sent, he
 
 var cappedBytes = flag.Int64("capped", 0, "bytes that TestCappedOutput has a job print, if not 96 MiB, or fewer with -short; 1073741824 with the default cap of 64 MiB, else with one of 8 MiB")
 
-// TestCappedOutput: of an output far beyond the cap the head and the tail are there, the gap is
-// exact, memory stays as it is, and reads are right at both ends, while it runs and after it.
+// TestCappedOutput prints far more output than the cap: the head and the tail are stored, the gap is exact, memory
+// stays constant, and reads are correct at both ends, during the job and after it.
 func TestCappedOutput(t *testing.T) {
 	needJobs(t)
 	total := *cappedBytes
@@ -321,8 +320,8 @@ func TestCappedOutput(t *testing.T) {
 	s.shutDown(t)
 }
 
-// searchCapped looks for lines of a ruler whose middle was dropped: those at both ends are found,
-// both ways, and the gap is told.
+// searchCapped searches for lines of a ruler with a gap in its middle: lines at both ends are found, in both
+// directions, and the gap is reported.
 func searchCapped(t *testing.T, s *served, when string, head, tail, total int64) {
 	t.Helper()
 	for _, off := range []int64{0, head - rulerLine, head, total / 2 / rulerLine * rulerLine, tail - rulerLine, tail, total - rulerLine} {

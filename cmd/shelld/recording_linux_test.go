@@ -12,8 +12,8 @@ import (
 	"shelld/schema"
 )
 
-// The recording of a server that is killed is one up to its last whole line, and no more is left
-// of it when somebody has looked: what there is is what was stored, and nothing is missing in between.
+// TestRecordingOutlivesTheServer kills the server: the recording is valid up to its last whole line, and the partial
+// line is removed when the directory is next opened. No stored event is lost.
 func TestRecordingOutlivesTheServer(t *testing.T) {
 	needJobs(t)
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -28,7 +28,7 @@ func TestRecordingOutlivesTheServer(t *testing.T) {
 	s.kill(t)
 	_ = s.cmd.Wait() // It was killed.
 
-	// A kill in the middle of a write leaves a part of a line; this one may have come between two.
+	// A kill during a write leaves a partial line, but this one may have come between two writes.
 	if info, err := os.Stat(path); err != nil || os.Truncate(path, info.Size()-3) != nil {
 		t.Fatal("the recording cannot be cut: ", err)
 	}

@@ -9,14 +9,15 @@ import (
 	"syscall"
 )
 
-// A replacement is the new content of a file, which is written beside it and then put into its place:
-// what is in the file stays until then. What is no regular file, such as a pipe, is written to as it is.
+// A replacement is the new content of a file. It is written to a temporary file beside the target, which then replaces
+// it: until then the old content stays. If the target is not a regular file but, for example, a pipe, the content is
+// written directly to it.
 type replacement struct {
 	file   *os.File
 	target string // "": file is the target itself
 }
 
-// openReplacement makes the file that put writes to. A symbolic link stays one.
+// openReplacement opens the file that put writes to. A symbolic link is kept.
 func openReplacement(name string) (*replacement, error) {
 	r := &replacement{}
 	var err error
@@ -31,7 +32,8 @@ func openReplacement(name string) (*replacement, error) {
 	return r, nil
 }
 
-// openOther opens what is no regular file. A pipe without a reader is an error: opening it would wait for one.
+// openOther opens a file that is not regular. A pipe without a reader is an error: opening it would block until there
+// is one.
 func openOther(name string, fi fs.FileInfo) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENXIO) && fi.Mode()&fs.ModeNamedPipe != 0 {
@@ -50,7 +52,7 @@ func linkTarget(name string) (string, error) {
 		}
 		link, err := os.Readlink(name)
 		if err != nil {
-			return name, nil // It is no link, or its directory does not exist, which creating it reports.
+			return name, nil // It is not a link, or its directory does not exist; creating it reports that.
 		}
 		if !filepath.IsAbs(link) {
 			link = filepath.Dir(name) + string(filepath.Separator) + link
@@ -60,7 +62,7 @@ func linkTarget(name string) (string, error) {
 	return "", &fs.PathError{Op: "open", Path: name, Err: errors.New("too many symbolic links")}
 }
 
-// put writes the content, and is called once.
+// put writes the content. It must be called only once.
 func (r *replacement) put(content []byte) error {
 	_, err := r.file.Write(content)
 	if err = errors.Join(err, r.file.Close()); err != nil || r.target == "" {
@@ -69,15 +71,15 @@ func (r *replacement) put(content []byte) error {
 	return os.Rename(r.file.Name(), r.target)
 }
 
-// discard takes the file away if it was not put into its place.
+// discard removes the temporary file if it has not replaced the target.
 func (r *replacement) discard() {
-	_ = r.file.Close() // It may be closed; what is in it is of no use.
+	_ = r.file.Close() // It may be closed already; its content is not needed.
 	if r.target != "" {
 		os.Remove(r.file.Name())
 	}
 }
 
-// replaceFile writes a file anew.
+// replaceFile replaces the content of a file.
 func replaceFile(name string, content []byte) error {
 	r, err := openReplacement(name)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestPictureForAPipeThatNobodyReads: it is an error, and no wait for a reader.
+// TestPictureForAPipeThatNobodyReads checks that a pipe without a reader is an error, and not a wait for one.
 func TestPictureForAPipeThatNobodyReads(t *testing.T) {
 	needJobs(t)
 	name := filepath.Join(t.TempDir(), "pipe.txt")
@@ -29,7 +29,7 @@ func TestPictureForAPipeThatNobodyReads(t *testing.T) {
 	}
 }
 
-// TestPictureForALongPipe: what does not fit into a pipe at once waits for its reader.
+// TestPictureForALongPipe checks that content that does not fit into a pipe waits for its reader.
 func TestPictureForALongPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe.txt")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
@@ -53,7 +53,7 @@ func TestPictureForALongPipe(t *testing.T) {
 	}
 }
 
-// TestPictureThroughALink: a symbolic link stays one, also if there is nothing yet where it leads to.
+// TestPictureThroughALink checks that a symbolic link is kept, even if its target does not exist yet.
 func TestPictureThroughALink(t *testing.T) {
 	dir := t.TempDir()
 	for _, to := range []string{"there.txt", "dangling.txt", filepath.Join(dir, "absolute.txt"), "link to dangling2.txt"} {
@@ -91,7 +91,7 @@ func TestPictureThroughALink(t *testing.T) {
 	}
 }
 
-// TestPictureForAPipe: what is no regular file is written to, and stays what it is.
+// TestPictureForAPipe checks that a file that is not regular is written to, and keeps its type.
 func TestPictureForAPipe(t *testing.T) {
 	needJobs(t)
 	name := filepath.Join(t.TempDir(), "pipe.txt")
@@ -128,7 +128,7 @@ func TestPictureForAPipe(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	const sentinel = "nothing else"
-	if _, err := io.WriteString(pipe, sentinel); err != nil { // What was written before would be read before it.
+	if _, err := io.WriteString(pipe, sentinel); err != nil { // Earlier content would be read before it.
 		t.Fatal(err)
 	}
 	reads(sentinel)

@@ -14,26 +14,26 @@ import (
 	"shelld/cmd/internal/base"
 )
 
-// The exit statuses of run that are not the command's own: those of env(1), nohup(1),
-// timeout(1) and the shells.
+// These are the exit statuses of run that are not the command's own: those of env(1), nohup(1), timeout(1) and the
+// shells.
 const (
 	statusTimedOut    = 124
-	statusFailed      = 125 // ours: the command was not started, or its end is not known
+	statusFailed      = 125 // ours: the command was not started, or its end is unknown
 	statusNotRunnable = 126
 	statusNotFound    = 127
-	statusSignal      = 128 // and the signal's number
+	statusSignal      = 128 // plus the number of the signal
 )
 
-// runOptions are what run was asked for.
+// runOptions are the options of run.
 type runOptions struct {
 	argv    []string
-	line    string // of a shell, where there is no argv
+	line    string // command line for a shell, if argv is empty
 	pty     bool
 	cwd     string
 	stderr  string
-	timeout time.Duration // 0 = none
-	shot    string        // the file for a picture of the screen; "" = none
-	cols    int           // of the terminal; 0 = as ours, or the default
+	timeout time.Duration // 0: none
+	shot    string        // file for a picture of the screen; "": none
+	cols    int           // of the terminal; 0: as ours, or the default
 	rows    int
 }
 
@@ -83,7 +83,7 @@ func (o *runOptions) setTimeout(s string) (err error) {
 	return err
 }
 
-// readTime reads a time that a flag has, in seconds or with a unit.
+// readTime parses the time in a flag, in seconds or with a unit.
 func readTime(s string, least time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if seconds, numErr := strconv.ParseFloat(s, 64); numErr == nil && !math.IsNaN(seconds) {
@@ -98,25 +98,25 @@ func readTime(s string, least time.Duration) (time.Duration, error) {
 	return 0, errors.New("give seconds, or a number with a unit, such as 90s or 2m; 0 or more")
 }
 
-// maxSide is the protocol's bound on the columns and rows of a terminal.
+// maxSide is the protocol's limit for the columns and rows of a terminal.
 const maxSide = 65535
 
 func (o *runOptions) setSize(s string) error {
 	var rest string
-	n, _ := fmt.Sscanf(s+" .", "%dx%d %s", &o.cols, &o.rows, &rest) // What is missing shows in n.
+	n, _ := fmt.Sscanf(s+" .", "%dx%d %s", &o.cols, &o.rows, &rest) // A missing part shows in n.
 	if n < 3 || rest != "." || min(o.cols, o.rows) < 1 || max(o.cols, o.rows) > maxSide {
 		return errors.New("give columns and rows, such as 120x40; at most 65535 of each")
 	}
 	return nil
 }
 
-// screenFormat is what a file is written as; "" is none.
+// screenFormat returns the format for a file name; "": unknown.
 func screenFormat(file string) string { return screenFormats[strings.ToLower(filepath.Ext(file))] }
 
-// screenFormats are what screenshots are written as, by the end of the file's name.
+// screenFormats maps file extensions to the formats of screenshots.
 var screenFormats = map[string]string{".png": "png", ".txt": "text", ".ansi": "ansi"}
 
-// check says what is wrong with the options together, or "".
+// check returns the error in the combination of options, or "".
 func (o *runOptions) check(line bool) string {
 	switch {
 	case line && len(o.argv) > 0:

@@ -22,28 +22,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A seat is a person at a terminal of their own, where shelld was started.
+// A seat is a person at a terminal, on which shelld was started.
 type seat struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	master *os.File
 	before *unix.Termios
-	mark   string // in the environment of all that is started
+	mark   string // in the environment of all processes started
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	seen    bytes.Buffer
 	changed chan struct{}
-	read    chan struct{} // closed when nothing more can be seen
+	read    chan struct{} // closed at the end of the output
 }
 
-// sit starts shelld with a terminal of 101×33. The test holds the other side of it
-// open as well, so that its modes can be looked at when shelld has ended.
+// sit starts shelld on a terminal of 101×33. The test holds the other side open as well, so that its modes can be
+// checked after shelld has ended.
 func sit(t *testing.T, args ...string) *seat {
 	t.Helper()
 	return sitDown(t, "shelld", args...)
 }
 
-// sitDown is the same with another program first.
+// sitDown is sit with another program.
 func sitDown(t *testing.T, program string, args ...string) *seat {
 	t.Helper()
 	needJobs(t)
@@ -65,7 +65,7 @@ func sitDown(t *testing.T, program string, args ...string) *seat {
 	}
 	go s.look()
 	t.Cleanup(func() {
-		_ = s.cmd.Process.Kill() // Most tests have awaited its end.
+		_ = s.cmd.Process.Kill() // Most tests have waited for its end.
 		_, _ = s.cmd.Process.Wait()
 		_ = slave.Close()
 		<-s.read
@@ -78,7 +78,7 @@ func testMark(t *testing.T) string {
 	return fmt.Sprintf("SHELLD_TEST_MARK=%d-%s-%d", os.Getpid(), t.Name(), rand.Uint64())
 }
 
-// look keeps what is to be seen.
+// look collects the output on the terminal.
 func (s *seat) look() {
 	defer close(s.read)
 	buf := make([]byte, 4096)
@@ -95,7 +95,7 @@ func (s *seat) look() {
 	}
 }
 
-// await waits until a text is to be seen.
+// await waits until the output contains a text.
 func (s *seat) await(text string) {
 	s.t.Helper()
 	late := time.After(watchdog)
@@ -134,7 +134,7 @@ func (s *seat) signal(sig syscall.Signal) {
 	}
 }
 
-// modes are those of the terminal.
+// modes returns the modes of the terminal.
 func (s *seat) modes() *unix.Termios {
 	s.t.Helper()
 	modes, err := unix.IoctlGetTermios(int(s.master.Fd()), unix.TCGETS)
@@ -144,8 +144,7 @@ func (s *seat) modes() *unix.Termios {
 	return modes
 }
 
-// left awaits the end, and checks the status, the terminal, and that nothing of the
-// command is alive.
+// left waits for the end, and checks the status, the terminal, and that no process of the command is alive.
 func (s *seat) left(status int) {
 	s.t.Helper()
 	if got := waited(s.t, s.cmd); got != status {
@@ -157,10 +156,10 @@ func (s *seat) left(status int) {
 	nothingLeft(s.t, s.mark)
 }
 
-// waited awaits the end of a program that was started, within the watchdog.
+// waited waits for the end of a program, but at most for watchdog, and returns its status.
 func waited(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
-	late := time.AfterFunc(watchdog, func() { _ = cmd.Process.Kill() }) // Its status tells.
+	late := time.AfterFunc(watchdog, func() { _ = cmd.Process.Kill() }) // The status shows it.
 	defer late.Stop()
 	if err := cmd.Wait(); err != nil {
 		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
@@ -170,8 +169,8 @@ func waited(t *testing.T, cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// nothingLeft fails where something with a mark is alive. Keepers do not have it: they
-// end with the server's process, a moment later at most.
+// nothingLeft fails if a process with the mark is alive. Keepers do not have it: they end with the server's process, a
+// moment later at most.
 func nothingLeft(t *testing.T, mark string) {
 	t.Helper()
 	if left := (&doomed{mark: mark}).alive(); len(left) > 0 {
@@ -225,23 +224,23 @@ func TestRunKeys(t *testing.T) {
 			}
 			s := sit(t, args...)
 			s.press("line\r")
-			s.await("line\r\nline\r\n") // as typed, and as it came back
+			s.await("line\r\nline\r\n") // the echo, and the output
 			s.press(c.keys)
 			s.left(c.status)
 		})
 	}
 }
 
-// TestRunRestoresTheTerminal goes the ways out of a run that has the terminal raw.
+// TestRunRestoresTheTerminal tries all ways in which a run with a raw terminal can end.
 func TestRunRestoresTheTerminal(t *testing.T) {
-	if signal.Ignored(syscall.SIGHUP) { // as under nohup: what is started here would ignore it, too
+	if signal.Ignored(syscall.SIGHUP) { // This is so under nohup: child processes would ignore it, too.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 		t.Cleanup(func() { signal.Ignore(syscall.SIGHUP) })
 	}
-	// No shell says that it is ready and then starts a program: bash ignores QUIT until then,
-	// and dash loses what comes meanwhile.
+	// A shell cannot print "ready" and then start a program: bash ignores QUIT until then, and dash loses input that
+	// arrives meanwhile.
 	waits := `ulimit -c 0; exec awk 'BEGIN { print "ready"; fflush(); getline }'`
-	// A trap of a shell's may wait for the line that it has begun to read meanwhile.
+	// A trap of a shell may be delayed until the end of the line that it has begun to read.
 	const hardy = `
 from signal import *
 pthread_sigmask(SIG_BLOCK, [SIGINT, SIGTERM])
@@ -296,10 +295,9 @@ exit(9)
 	})
 }
 
-// TestRunIsStopped stops a run with a command on pipes, as Ctrl-Z does where a shell
-// looks after it, and lets it go on.
+// TestRunIsStopped stops a run with a command on pipes, as Ctrl-Z does in a shell with job control, and continues it.
 func TestRunIsStopped(t *testing.T) {
-	// It starts no programs: a shell that waits in vfork for one that was stopped does not stop.
+	// The command starts no programs: a shell that waits in vfork for a stopped child does not stop.
 	s := sit(t, "run", "sh", "-c", `trap 'echo going on' CONT; echo ready; while :; do read x; done`)
 	s.await("ready")
 	s.signal(syscall.SIGTSTP)
@@ -310,8 +308,7 @@ func TestRunIsStopped(t *testing.T) {
 	s.left(143)
 }
 
-// TestRunStopsWithItsCommand presses Ctrl-Z where it is the command's terminal that
-// makes a signal of it.
+// TestRunStopsWithItsCommand presses Ctrl-Z when the command's terminal turns it into a signal.
 func TestRunStopsWithItsCommand(t *testing.T) {
 	s := sit(t, "run", "-pty", "sh", "-c", `echo ready; read x; echo "got $x"`)
 	s.await("ready")
@@ -329,7 +326,7 @@ func TestRunStopsWithItsCommand(t *testing.T) {
 // awaitStop waits until the program was stopped.
 func (s *seat) awaitStop() {
 	s.t.Helper()
-	late := time.AfterFunc(watchdog, func() { _ = s.cmd.Process.Kill() }) // The status tells.
+	late := time.AfterFunc(watchdog, func() { _ = s.cmd.Process.Kill() }) // The status shows it.
 	defer late.Stop()
 	var status unix.WaitStatus
 	if _, err := unix.Wait4(s.cmd.Process.Pid, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
@@ -337,8 +334,8 @@ func (s *seat) awaitStop() {
 	}
 }
 
-// TestRunInTheBackground: whoever reads a terminal there, or changes its modes, is
-// stopped. So its input is left alone.
+// TestRunInTheBackground checks that input is left alone in the background: a process that reads the terminal or
+// changes its modes there is stopped.
 func TestRunInTheBackground(t *testing.T) {
 	for _, command := range []string{`shelld run -c 'read x || echo got nothing'`, `shelld run -pty -c 'echo got nothing'`} {
 		s := sitDown(t, "bash", "--norc", "-c", "set -m; "+command+" & wait $!; echo over $?")
@@ -377,7 +374,7 @@ func TestRunIsExact(t *testing.T) {
 	nothingLeft(t, mark)
 }
 
-// peakMemory is the most that a process has held at once, in KiB.
+// peakMemory returns the peak resident memory of a process, in KiB.
 func peakMemory(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -391,8 +388,8 @@ func peakMemory(t *testing.T, pid int) (kib int) {
 	return kib
 }
 
-// TestRunWaitsForItsReader lets nobody read what the command writes without end, and
-// then ends it: with one signal, though our stdout stays stuck.
+// TestRunWaitsForItsReader runs a command that writes endlessly without a reader. Then it ends the run with one signal,
+// although our stdout stays blocked.
 func TestRunWaitsForItsReader(t *testing.T) {
 	t.Parallel()
 	needJobs(t)
@@ -426,8 +423,7 @@ func TestRunWaitsForItsReader(t *testing.T) {
 	nothingLeft(t, mark)
 }
 
-// awaitStuck waits until a process has been found in a write twice, with nothing
-// written between.
+// awaitStuck waits until a process was found twice in a write, without bytes written in between.
 func awaitStuck(t *testing.T, pid int) {
 	t.Helper()
 	before := ""
@@ -449,7 +445,7 @@ func awaitStuck(t *testing.T, pid int) {
 	t.Fatal("the command goes on writing, which nobody reads")
 }
 
-// TestRunIsKilled: nothing of a run survives it, whoever ends it.
+// TestRunIsKilled checks that no process of a run survives it, even if the run is killed.
 func TestRunIsKilled(t *testing.T) {
 	s := sit(t, "run", "-pty", "-c", `(setsid sleep 300 &); sleep 300 & echo ready; wait`)
 	s.await("ready")
@@ -461,7 +457,7 @@ func TestRunIsKilled(t *testing.T) {
 	(&doomed{mark: s.mark}).awaitGone(t, began, time.Second)
 }
 
-// TestDoctorLeavesNothing looks for what doctor's jobs may have left.
+// TestDoctorLeavesNothing checks that doctor's jobs leave nothing behind.
 func TestDoctorLeavesNothing(t *testing.T) {
 	needJobs(t)
 	ctx, cancel := context.WithTimeout(context.Background(), watchdog)

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// sameOutput says whether two descriptors lead to the same place, as after 2>&1. What
-// a command writes into two pipes can only be written on there in two pieces, whose
-// order nobody knows; into one pipe it keeps the order that it had.
+// sameOutput reports whether two descriptors refer to the same file, as after 2>&1. If a command writes to two pipes,
+// we can pass its output on only as two streams whose relative order is lost; one pipe keeps the order.
 func sameOutput(a, b *os.File) bool {
 	one, errOne := a.Stat()
 	two, errTwo := b.Stat()
@@ -22,10 +21,10 @@ func sameOutput(a, b *os.File) bool {
 	case 0, fs.ModeNamedPipe, fs.ModeSocket:
 		return true
 	}
-	return term.IsTerminal(int(a.Fd())) // No order counts in another device, such as the null device.
+	return term.IsTerminal(int(a.Fd())) // On other devices, such as the null device, the order does not matter.
 }
 
-// stderrOf is where a pipe job's stderr goes.
+// stderrOf returns the target of a pipe job's stderr.
 func (o *runOptions) stderrOf(stdout, stderr *os.File) string {
 	switch {
 	case o.stderr != "":

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// runJob says that there is none here: it goes by signals and by the modes of terminals.
+// runJob prints an error: run depends on signals and terminal modes, which this system does not have.
 func runJob(runOptions) int {
 	fmt.Fprintln(os.Stderr, "shelld run: it is not there on this system; drive the server instead, with job/run")
 	return statusFailed

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// pullBytes is what one read brings of a job's output at most.
+	// pullBytes is the maximum size of one read of a job's output.
 	pullBytes = 128 << 10
-	// feedBytes is what is read of our input at once.
+	// feedBytes is the maximum size of one read of our input.
 	feedBytes = 32 << 10
-	// pullWait is how long one read waits for output: in effect for ever.
+	// pullWait is how long, in milliseconds, one read waits for output: practically forever.
 	pullWait = int64(1) << 40
 )
 
-// pull reads one stream of the job to its end and writes it on. What was read is what
-// the job's window counts from, so a job waits for whoever reads our output.
+// pull reads one stream of the job to its end and writes it to our output. The job's window counts from the last read,
+// so the job blocks while the reader of our output is slow.
 func (r *runner) pull(handle int64, o *runOutput) {
 	err := r.pullAll(handle, o)
 	r.post(func() { r.pulled(o, err) })
 }
 
-// A pullError says that a job's output could not be read.
+// A pullError is an error in reading a job's output.
 type pullError struct{ error }
 
 func (r *runner) pullAll(handle int64, o *runOutput) error {
@@ -66,7 +66,7 @@ func (r *runner) pullAll(handle int64, o *runOutput) error {
 	}
 }
 
-// pulled is told how a pull ended.
+// pulled handles the end of a pull.
 func (r *runner) pulled(o *runOutput, err error) {
 	o.ended = true
 	_, reading := errors.AsType[pullError](err)
@@ -81,7 +81,7 @@ func (r *runner) pulled(o *runOutput, err error) {
 	}
 }
 
-// feed gives the job our input, as fast as it takes it, and then its end.
+// feed writes our input to the job, as fast as the job takes it, and then its end.
 func (r *runner) feed(handle int64) {
 	buf := make([]byte, feedBytes)
 	for {
@@ -92,7 +92,7 @@ func (r *runner) feed(handle int64) {
 		switch {
 		case err == nil:
 			continue
-		case r.console.isRaw(): // Our terminal is gone, and its hang-up comes as a signal.
+		case r.console.isRaw(): // Our terminal is gone; its hang-up comes as a signal.
 			return
 		case !errors.Is(err, io.EOF):
 			r.post(func() { r.say("standard input cannot be read: %v", err) })
@@ -102,7 +102,7 @@ func (r *runner) feed(handle int64) {
 	}
 }
 
-// send types something into the job, and says whether to go on.
+// send types into the job, and reports whether to go on.
 func (r *runner) send(handle int64, params map[string]any) bool {
 	params["handle"] = handle
 	err := r.server.Call(context.Background(), "job/write", params, nil)
@@ -111,7 +111,7 @@ func (r *runner) send(handle int64, params map[string]any) bool {
 	case err == nil:
 		return true
 	case call != nil && call.Kind == schema.KindLineTooLong && r.console.isRaw():
-		_, _ = os.Stdout.WriteString("\a") // A terminal drops what is too long, and beeps.
+		_, _ = os.Stdout.WriteString("\a") // Like the kernel's terminal, drop a line that is too long, and beep.
 		return true
 	case call != nil && call.Kind == schema.KindLineTooLong:
 		r.post(func() {
@@ -119,7 +119,7 @@ func (r *runner) send(handle int64, params map[string]any) bool {
 		})
 		return false
 	}
-	// The command reads no more, or has ended. Whoever writes to us should know.
+	// The command has closed its input, or has ended. Closing ours lets the process that writes to us know.
 	if !r.console.isTerminal {
 		_ = os.Stdin.Close()
 	}

@@ -9,18 +9,17 @@ import (
 	"shelld/schema"
 )
 
-// A screenshot is the file for a picture of the command's screen. What was in the file is
-// replaced when there is something to be seen, and not before. Its members are owned by the
-// loop of the runner.
+// A screenshot is the file for a picture of the command's screen. An existing file is replaced only when the picture is
+// complete. The fields are owned by the loop of the runner.
 type screenshot struct {
 	name   string
-	file   *replacement // nil: nobody wants one
+	file   *replacement // nil: no screenshot was requested
 	format string
 	taken  bool // or begun
 	taking bool
 }
 
-// open makes a file before the command is run, which may be of no use without it.
+// open creates the file before the command is run, because without it the command may be run in vain.
 func (s *screenshot) open(name string) (err error) {
 	if name == "" {
 		return nil
@@ -31,8 +30,7 @@ func (s *screenshot) open(name string) (err error) {
 	return err
 }
 
-// shoot writes what the terminal shows now, unless that was done before, and then goes
-// on with something else.
+// shoot writes the present screen of the terminal, unless one was written before, and then calls then.
 func (r *runner) shoot(handle int64, then func()) {
 	if r.shot.file == nil || r.shot.taken || handle == 0 {
 		then()
@@ -73,7 +71,7 @@ func (s *screenshot) write(res *schema.JobScreenResult) error {
 	return err
 }
 
-// discard takes the file away where nothing came of it.
+// discard removes the file if no screenshot was written.
 func (s *screenshot) discard() {
 	if s.file != nil {
 		s.file.discard()

@@ -12,10 +12,10 @@ import (
 	"shelld/schema"
 )
 
-// catchSignals lets the loop have the signals that are not ignored: what nohup or a
-// shell has switched off stays so.
+// catchSignals passes signals to the loop, except ignored ones: those that nohup or a shell has switched off stay
+// ignored.
 func (r *runner) catchSignals() {
-	// Writing to a pipe that nobody reads must be an error, and not our end.
+	// Writing to a pipe without a reader must return an error, and not end this process.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	for _, s := range []os.Signal{
 		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
@@ -48,7 +48,7 @@ func (r *runner) onSignal(s os.Signal) {
 			r.forward(s)
 		case r.fatal == 2 && r.handle != 0:
 			r.kill(0)
-		default: // it was killed, or does not even start
+		default: // It was killed already, or has not even started.
 			r.status, r.finished = statusSignal+int(s.(syscall.Signal)), true
 		}
 	default:
@@ -56,8 +56,8 @@ func (r *runner) onSignal(s os.Signal) {
 	}
 }
 
-// forward passes a signal on: what a terminal would send goes to the foreground, what
-// means the end of a session to all of it, anything else to the command alone.
+// forward passes a signal on: signals of a terminal go to the foreground process group, those that end a session go to
+// the whole tree, and all others only to the command.
 func (r *runner) forward(s os.Signal) {
 	target := schema.SignalTargetLeader
 	switch s {
@@ -71,7 +71,7 @@ func (r *runner) forward(s os.Signal) {
 	}
 }
 
-// signal sends the job a signal. An error means that nobody is there to get it.
+// signal sends a signal to the job. An error means that no process is left to receive it.
 func (r *runner) signal(name string, target schema.SignalTarget, then func(error)) {
 	r.ask("job/signal", map[string]any{"handle": r.handle, "signal": name, "target": target}, nil, then)
 }
@@ -83,27 +83,27 @@ func (r *runner) resize() {
 	}
 }
 
-// stopped is told that the job was. Where a person has done that at our terminal, it
-// is stopped as a whole; nobody else would know that we have to be continued.
+// stopped handles a stop of the job. If we have a terminal, its user has stopped the job, so we stop too: otherwise the
+// parent process would not know that we must be continued.
 func (r *runner) stopped() {
 	if r.console.isTerminal && r.console.readable {
 		r.suspend()
 	}
 }
 
-// suspend stops us, as the job was: whoever has started us takes the terminal back.
+// suspend stops this process, as the job was stopped, so that our parent takes the terminal back.
 func (r *runner) suspend() {
 	r.console.restore()
-	_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // It cannot fail; it returns when we were continued.
+	_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // It cannot fail; it returns after we were continued.
 }
 
-// resume goes on after a stop.
+// resume continues after a stop.
 func (r *runner) resume() {
 	if r.opts.pty {
-		_ = r.console.raw() // In the background it stays as it is.
+		_ = r.console.raw() // In the background the terminal keeps its modes.
 	}
 	if r.handle != 0 {
 		r.signal("SIGCONT", schema.SignalTargetTree, func(error) {})
 	}
-	r.resize() // It may have changed meanwhile.
+	r.resize() // The size may have changed meanwhile.
 }

@@ -21,53 +21,52 @@ import (
 )
 
 const (
-	// runWindow is how much of a stream's output we hold that was not written on yet.
+	// runWindow is the maximum output of a stream that we hold without having written it.
 	runWindow = 1 << 20
-	// runGrace is how long a command that has to end may take to do so by itself.
+	// runGrace is the time that a command has to end by itself after a kill.
 	runGrace = 2 * time.Second
-	// runStuck is how long an output of ours that takes nothing is waited for when
-	// the command was ended, and not by itself.
+	// runStuck is how long we wait for a blocked output of ours if we or a signal have ended the command.
 	runStuck = 2 * time.Second
 )
 
-// A runner is one command, from its start to its end.
+// A runner runs one command, from its start to its end.
 //
-// Goroutines: loop owns everything below "Owned by loop". A pull per stream reads the
-// job's output and writes it on; feed, where there is input, does the same the other
-// way round. They own a blocking call each, and tell the loop by functions that it
-// runs. One that is blocked on a descriptor of ours stays so until the process ends.
+// Goroutines: loop owns everything below "Owned by loop". One pull per stream reads the job's output and writes it to
+// ours; feed, if there is input, writes our input to the job. Each has its own blocking call, and passes functions to
+// the loop, which runs them. A goroutine that is blocked on one of our descriptors stays blocked until the process
+// ends.
 type runner struct {
 	// Immutable:
 	opts    runOptions
 	server  *localServer
 	console *console
 	sigs    chan os.Signal
-	inbox   chan func()   // anybody -> loop
-	moved   chan struct{} // pulls -> loop: something was written on; capacity 1
+	inbox   chan func()   // any goroutine -> loop
+	moved   chan struct{} // pulls -> loop: output was written; capacity 1
 	over    chan struct{} // closed when loop has returned
 
 	// Owned by loop:
-	handle     int64 // 0 = not started yet
-	tellsStops bool  // the server tells that the job was stopped
+	handle     int64 // 0: not started yet
+	tellsStops bool  // the server reports that the job was stopped
 	outputs    []*runOutput
-	early      []os.Signal // that came before the start
+	early      []os.Signal // received before the start
 	shot       screenshot
 	exit       *schema.Exit
-	exitAt     map[string]int64 // what each stream had when the leader's end was known; nil = not asked yet
+	exitAt     map[string]int64 // end of each stream after the leader's exit; nil: not known yet
 	closed     bool
-	ending     bool // by us
-	fatal      int  // signals that want an end
+	ending     bool // we have requested the end of the job
+	fatal      int  // number of signals that request the end
 	status     int  // < 0: the command's own
 	finished   bool
 	stuck      *time.Timer
 	messages   []string
 }
 
-// A runOutput is one stream of the job, and where it goes.
+// A runOutput is one stream of the job, and its target.
 type runOutput struct {
 	stream string
 	to     *os.File
-	done   atomic.Int64 // written on
+	done   atomic.Int64 // offset up to which output was written
 	ended  bool         // owned by loop
 }
 
@@ -100,7 +99,7 @@ func runJob(o runOptions) int {
 	return r.status
 }
 
-// run returns what went wrong with the server. Whatever it did, the server is gone.
+// run runs the command, and returns an error of the server. The server has ended in any case.
 func (r *runner) run() error {
 	var err error
 	r.server, err = startLocal(rpc.Options{Window: runWindow, Unanswered: r.console.answers()}, r.notice)
@@ -114,17 +113,17 @@ func (r *runner) run() error {
 	}
 	close(r.over)
 	if r.finished && !r.closed && r.handle != 0 {
-		r.server.stop() // Nothing is waited for any more.
+		r.server.stop() // The end of the job is not awaited.
 	}
 	return errors.Join(err, r.server.end())
 }
 
-// say keeps a message until the terminal is as it was.
+// say keeps a message until the terminal is restored.
 func (r *runner) say(format string, args ...any) {
 	r.messages = append(r.messages, fmt.Sprintf(format, args...))
 }
 
-// post hands the loop something to do.
+// post passes a function to the loop.
 func (r *runner) post(f func()) {
 	select {
 	case r.inbox <- f:
@@ -146,7 +145,7 @@ func (r *runner) loop() {
 		case s := <-r.sigs:
 			r.onSignal(s)
 		case <-r.moved:
-			r.stuck.Stop() // review sets it anew
+			r.stuck.Stop() // review restarts it.
 		case <-timeout:
 			r.shoot(r.handle, func() { r.endWith(statusTimedOut, "") })
 		case <-r.stuck.C:
@@ -159,27 +158,27 @@ func (r *runner) loop() {
 	}
 }
 
-// review does what may have become due, whatever happened.
+// review does everything that is due, after each event.
 func (r *runner) review() {
 	pulling := slices.ContainsFunc(r.outputs, func(o *runOutput) bool { return !o.ended })
 	switch {
-	case r.handle == 0: // The events of a short job overtake the answer to its start.
+	case r.handle == 0: // The events of a short job may arrive before the answer to its start.
 	case r.closed && !pulling && !r.shot.taking:
 		r.finished = true
 	case r.closed && (r.ending || r.fatal > 0):
 		r.stuck.Reset(runStuck)
 	case r.exitAt != nil && !r.closed && !r.ending && (r.fatal > 0 || r.caughtUp()):
-		// What the command has left behind ends with it.
+		// Processes that the command has left behind end with it.
 		r.kill(runGrace)
 	}
 }
 
-// caughtUp says whether all that the leader wrote was written on.
+// caughtUp reports whether all output of the leader was written.
 func (r *runner) caughtUp() bool {
 	return !slices.ContainsFunc(r.outputs, func(o *runOutput) bool { return !o.ended && o.done.Load() < r.exitAt[o.stream] })
 }
 
-// endWith ends the command, whose own status does not count any more.
+// endWith ends the command. The exit status is then the given one and not the command's.
 func (r *runner) endWith(status int, why string) {
 	if why != "" {
 		r.say("%s", why)
@@ -192,7 +191,7 @@ func (r *runner) endWith(status int, why string) {
 	}
 }
 
-// kill ends the job. Before its start there is nothing that could be ended.
+// kill ends the job. If the job has not started, it ends the loop instead.
 func (r *runner) kill(grace time.Duration) {
 	r.ending = true
 	if r.handle == 0 {
@@ -212,7 +211,7 @@ func (r *runner) kill(grace time.Duration) {
 	})
 }
 
-// ask sends a request now, and lets the loop do what follows when it is answered.
+// ask sends a request now; the loop calls then after the answer.
 func (r *runner) ask(method string, params, result any, then func(error)) {
 	call, err := r.server.Send(method, params)
 	if err != nil {
@@ -225,14 +224,14 @@ func (r *runner) ask(method string, params, result any, then func(error)) {
 	}()
 }
 
-// begin starts the job, whose answer the loop awaits.
+// begin sends the request that starts the job. The loop handles the answer.
 func (r *runner) begin() error {
 	var init schema.InitializeResult
 	err := r.server.Call(context.Background(), "initialize", map[string]any{
 		"clientInfo": map[string]any{"name": "shelld run", "version": base.Version()},
 		"options": map[string]any{
-			// A command that a person runs gets what the person has, secrets too, and
-			// its output belongs to whoever we write it to alone.
+			// A command that a person runs gets that person's environment, including secrets, and its output belongs
+			// only to the reader of our output.
 			"env":     map[string]any{"inherit": "all", "include": []string{"*"}},
 			"persist": map[string]any{"mode": "memory"},
 			"limits":  map[string]any{"spoolMemoryBytes": 4 * runWindow, "shutdownGraceMs": runGrace.Milliseconds()},
@@ -250,7 +249,7 @@ func (r *runner) begin() error {
 	return nil
 }
 
-// startParams are the job's. A terminal of ours that it takes over is raw from here on.
+// startParams returns the parameters of the job. If the job gets a terminal, startParams makes ours raw.
 func (r *runner) startParams(events []string) (map[string]any, error) {
 	p := map[string]any{"events": []string{"exited", "closed"}}
 	if r.tellsStops = slices.Contains(events, "stateChanged"); r.tellsStops {
@@ -285,16 +284,16 @@ func (r *runner) startParams(events []string) (map[string]any, error) {
 	return p, r.console.raw()
 }
 
-// feeds says whether the command gets our input. On pipes nothing is nothing; on a
-// terminal somebody has to type the end of file.
+// feeds reports whether the command gets our input. With pipes, the null device is passed on as no input; on a terminal
+// the end of file must be typed.
 func (r *runner) feeds() bool {
 	if r.opts.shot != "" && r.console.isNull {
-		return false // Nobody is there, and the end of file would be typed into the picture.
+		return false // There is no input, and the end of file would be typed into the picture.
 	}
 	return r.console.readable && (r.opts.pty || !r.console.isNull)
 }
 
-// started begins to pass on what there is in either direction.
+// started starts passing on output and input.
 func (r *runner) started(res *schema.JobStartResult, err error) {
 	if err != nil {
 		r.status, r.finished = startStatus(err), true
@@ -318,8 +317,8 @@ func (r *runner) started(res *schema.JobStartResult, err error) {
 	}
 }
 
-// explainStart is why the command was not started. One word with blanks in it was meant as a line, and a
-// person gives the directory with -cwd.
+// explainStart returns the reason why the command was not started. If the command is one word with blanks, a command
+// line was probably meant; the directory is named as -cwd.
 func (o *runOptions) explainStart(err error) string {
 	if len(o.argv) == 1 && strings.ContainsAny(o.argv[0], " \t\n") && startStatus(err) == statusNotFound {
 		return fmt.Sprintf("there is no command %q; to have a shell run that line, give -c %s", o.argv[0], shellWord(o.argv[0]))
@@ -347,7 +346,7 @@ func startStatus(err error) int {
 	return statusFailed
 }
 
-// exitStatus is how the shells tell an end.
+// exitStatus returns the exit status as the shells compute it.
 func exitStatus(e *schema.Exit) int {
 	switch {
 	case e == nil:
@@ -359,14 +358,14 @@ func exitStatus(e *schema.Exit) int {
 			return statusSignal + int(n)
 		}
 		var n int
-		if _, err := fmt.Sscanf(*e.Signal, "SIG%d", &n); err == nil { // one without a name
+		if _, err := fmt.Sscanf(*e.Signal, "SIG%d", &n); err == nil { // a signal without a name
 			return statusSignal + n
 		}
 	}
-	return statusFailed // nobody knows how it ended
+	return statusFailed // The end is unknown.
 }
 
-// notice takes an event in. It runs on the client's reader.
+// notice handles an event. It runs on the client's reading goroutine.
 func (r *runner) notice(n rpc.Notice) {
 	switch n.Method {
 	case "job/exited":
@@ -383,8 +382,7 @@ func (r *runner) notice(n rpc.Notice) {
 	}
 }
 
-// exited asks how much the leader has written: that much is written on before the
-// rest of the job is ended.
+// exited asks how much output the leader has written: that much is written before the rest of the job is ended.
 func (r *runner) exited(p *schema.JobExitedParams, err error) {
 	if err != nil {
 		r.endWith(statusFailed, err.Error())
@@ -396,7 +394,7 @@ func (r *runner) exited(p *schema.JobExitedParams, err error) {
 		r.say("nobody knows how the command ended: its keeper was killed")
 	}
 	var res schema.JobGetResult
-	r.ask("job/get", map[string]any{"handle": p.Handle}, &res, func(error) { // An error tells of no output to wait for.
+	r.ask("job/get", map[string]any{"handle": p.Handle}, &res, func(error) { // After an error there is no output to wait for.
 		r.exitAt = map[string]int64{}
 		for name, s := range res.Job.Streams {
 			r.exitAt[name] = s.NextOffset

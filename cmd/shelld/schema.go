@@ -23,8 +23,8 @@ func schemaCommand() *base.Command {
 	}
 }
 
-// printSchema prints the names of the schema files, or one of them. Method names are
-// taken as they are spelled on the wire.
+// printSchema prints the names of the schema files, or one of the files. It accepts method names in the protocol's
+// spelling.
 func printSchema(c *base.Call) int {
 	switch len(c.Args) {
 	case 0:
@@ -54,9 +54,9 @@ func printOneSchema(c *base.Call, arg string) int {
 	return 0
 }
 
-// schemaNames are the names that printSchema takes, sorted.
+// schemaNames returns the names that printSchema accepts, sorted.
 func schemaNames() (names []string) {
-	files, _ := fs.Glob(schema.Files(), "*.schema.json") // The pattern is good.
+	files, _ := fs.Glob(schema.Files(), "*.schema.json") // The pattern is valid.
 	for _, f := range files {
 		names = append(names, strings.TrimSuffix(f, ".schema.json"))
 	}

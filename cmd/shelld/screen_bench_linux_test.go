@@ -9,7 +9,7 @@ import (
 	"shelld/schema"
 )
 
-// BenchmarkScreen asks a screen of 80×24 that is full of coloured text, in each format.
+// BenchmarkScreen requests a screen of 80×24 full of coloured text, in each format.
 func BenchmarkScreen(b *testing.B) {
 	const full = `i=0; while [ $i -lt 23 ]; do printf '\033[3%dm%s\033[0m \033[1m%d\033[0m and what else there is to be told here\n' $((i % 8)) coloured $i; i=$((i+1)); done; echo ready; cat`
 	for _, format := range []schema.ScreenFormat{schema.ScreenFormatText, schema.ScreenFormatCells, schema.ScreenFormatAnsi, schema.ScreenFormatPng} {
@@ -28,8 +28,8 @@ func screenOf(handle json.RawMessage, format schema.ScreenFormat) schema.JobScre
 	return schema.JobScreenParams{Handle: handle, Format: &format}
 }
 
-// BenchmarkFirstScreen asks for the screen of a job that has flooded for ten seconds, and
-// does so still, for the first time: nothing of it is drawn.
+// BenchmarkFirstScreen requests the screen of a job for the first time, while it floods and after it has flooded for
+// ten seconds: nothing of it was drawn before.
 func BenchmarkFirstScreen(b *testing.B) {
 	for name, command := range map[string]string{
 		"yes":      "exec yes",
@@ -53,8 +53,7 @@ func BenchmarkFirstScreen(b *testing.B) {
 	}
 }
 
-// BenchmarkFloodWithScreen is BenchmarkOutput on a terminal, while the screen is asked for
-// ten times a second, and while it is not.
+// BenchmarkFloodWithScreen is BenchmarkOutput on a terminal, without screen requests, and with one or ten per second.
 func BenchmarkFloodWithScreen(b *testing.B) {
 	for _, text := range []string{"plain", "coloured"} {
 		file, sum, size := floodFile(b, text)
@@ -84,7 +83,7 @@ func BenchmarkFloodWithScreen(b *testing.B) {
 	}
 }
 
-// look asks for a job's screen now and then, and returns how often it has.
+// look requests a job's screen at intervals, and returns the number of requests.
 func (s *benchServer) look(job int64, every time.Duration, quit <-chan struct{}) (n int) {
 	if every == 0 {
 		return 0
@@ -102,15 +101,15 @@ func (s *benchServer) look(job int64, every time.Duration, quit <-chan struct{})
 	}
 }
 
-// BenchmarkScreenMemory tells what idle jobs add to the server: on pipes, on terminals, and
-// on terminals whose screen was asked for.
+// BenchmarkScreenMemory reports how much idle jobs add to the server: on pipes, on terminals, and on terminals whose
+// screen was requested.
 func BenchmarkScreenMemory(b *testing.B) {
 	const jobs = 50
 	for _, kind := range []string{"pipe", "pty", "screen"} {
 		b.Run(kind, func(b *testing.B) {
 			for b.Loop() {
 				s := serveBench(b, "exited")
-				s.call("job/run", schema.JobRunParams{Argv: []string{"true"}}, nil) // What the first job needs is there.
+				s.call("job/run", schema.JobRunParams{Argv: []string{"true"}}, nil) // It sets up everything that the first job needs.
 				mode := schema.ModePty
 				if kind == "pipe" {
 					mode = schema.ModePipe
@@ -118,7 +117,7 @@ func BenchmarkScreenMemory(b *testing.B) {
 				before := anonymous(b, s.cmd.Process.Pid)
 				for range jobs {
 					handle := s.start(schema.JobStartParams{
-						// 2,000 lines: what is kept above the screen is full.
+						// 2,000 lines fill the history above the screen.
 						Argv: []string{"sh", "-c", `i=0; while [ $i -lt 2000 ]; do echo "line $i of what a program has to say, up to the end of its row"; i=$((i+1)); done; echo ready; exec sleep 1000`},
 						Mode: &mode, Group: ptr("idle"),
 						Wait: &schema.Wait{Until: schema.List[schema.Condition]{{Pattern: ptr("ready")}}},

@@ -21,16 +21,16 @@ import (
 // TestScripts runs testdata/script. Besides testscript's own commands there are:
 //
 //	status N program [args...]
-//		Run a program, which has to exit with status N.
+//		Run a program, which must exit with status N.
 //	frame file1 file2
 //		Write each line of file1 to file2 as a message with a header.
 //	messages header|line requests
-//		Stdout of the last program is nothing but messages in this framing,
-//		each as the schema wants it of a server that was sent the lines of the
-//		file requests. They are then in the file messages, one a line.
+//		Check that the stdout of the last program consists of messages in this framing,
+//		each valid by the schema for a server that was sent the lines of the
+//		file requests. Write them to the file messages, one a line.
 //
-// The condition [jobs] holds where this version of shelld can run jobs, [race] where it is built
-// with the race detector, [long] with -long.
+// The condition [jobs] holds if this version of shelld can run jobs, [race] if it is built with the race detector,
+// [long] with -long.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv(raceOptions, os.Getenv(raceOptions))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			file, err := exec.LookPath("shelld")
-			env.Setenv("SHELLD", file) // for where a script sets PATH
+			env.Setenv("SHELLD", file) // for scripts that set PATH
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 				return raceDetector, nil
 			case "long":
 				return *long, nil
-			case "ci": // All programs that are driven are there.
+			case "ci": // All required programs are installed.
 				return os.Getenv("SHELLD_CI") != "", nil
 			}
 			return false, fmt.Errorf("there is no condition %q", name)
@@ -103,13 +103,13 @@ func scriptMessages(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	messages, err := split(ts.ReadFile("stdout"))
 	ts.Check(err)
-	methods := map[string]string{} // by id
+	methods := map[string]string{} // by ID
 	for line := range strings.Lines(ts.ReadFile(args[1])) {
 		var r struct {
 			ID     json.RawMessage
 			Method string
 		}
-		if json.Unmarshal([]byte(line), &r) == nil { // What is no JSON has no id.
+		if json.Unmarshal([]byte(line), &r) == nil { // A line that is not JSON has no ID.
 			methods[string(r.ID)] = r.Method
 		}
 	}

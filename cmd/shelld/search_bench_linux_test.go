@@ -18,8 +18,8 @@ import (
 
 var searchMiB = flag.Int64("searchmib", 64, "how many MiB of output BenchmarkJobsSearch searches")
 
-// BenchmarkJobsSearch looks for what stands in the last line of a job's output, from the command line, by
-// job/search, and with grep in the same file, by turns.
+// BenchmarkJobsSearch searches for a text in the last line of a job's output: from the command line, with job/search,
+// and with grep in the same file, in turn.
 func BenchmarkJobsSearch(b *testing.B) {
 	for _, coloured := range []bool{false, true} {
 		b.Run(map[bool]string{false: "log", true: "coloured log"}[coloured], func(b *testing.B) {
@@ -27,7 +27,7 @@ func BenchmarkJobsSearch(b *testing.B) {
 			for _, what := range []struct {
 				name   string
 				flags  []string
-				grep   []string // its flags
+				grep   []string // flags of grep
 				search string
 				params schema.JobSearchParams
 			}{
@@ -67,8 +67,7 @@ type storedBench struct {
 	state, file string
 }
 
-// storeBench has a job print a log whose last line alone is looked for, of which one line in five is in
-// colour where that is wanted.
+// storeBench has a job print a log of which only the last line matches; with coloured, one line in five is coloured.
 func storeBench(b *testing.B, coloured bool) *storedBench {
 	b.Helper()
 	o := &storedBench{state: b.TempDir()}
@@ -106,7 +105,7 @@ func writeLog(b *testing.B, path string, coloured bool) {
 		n += int64(written)
 	}
 	fmt.Fprintln(w, "Segmentation fault (core dumped)")
-	if err := w.Flush(); err != nil { // An error of a write stays.
+	if err := w.Flush(); err != nil { // It also returns earlier errors.
 		b.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
@@ -114,7 +113,7 @@ func writeLog(b *testing.B, path string, coloured bool) {
 	}
 }
 
-// found is how long a command takes that finds one line.
+// found returns the time of a command that finds one line.
 func (o *storedBench) found(name string, args ...string) time.Duration {
 	o.b.Helper()
 	cmd := exec.Command(name, args...)
@@ -129,7 +128,7 @@ func (o *storedBench) found(name string, args ...string) time.Duration {
 	return took
 }
 
-// asked is how long the server takes for the same.
+// asked returns the time of the server for the same search.
 func (o *storedBench) asked(p schema.JobSearchParams) time.Duration {
 	o.b.Helper()
 	var r schema.JobSearchResult

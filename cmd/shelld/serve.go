@@ -36,7 +36,7 @@ func serveFlags(fs *flag.FlagSet) func(*base.Call) int {
 	}
 }
 
-// serve is the server. It exits with 0 if the client had ended it properly, with 1 if not.
+// serve runs the server. It returns 0 if the client has ended it properly, otherwise 1.
 func serve(opts rpc.Options, level slog.Level) int {
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		greet(os.Stderr)
@@ -55,13 +55,13 @@ func serve(opts rpc.Options, level slog.Level) int {
 	return serveOn(base.Pollable(os.Stdin), directly(out), opts)
 }
 
-// withoutKeepers is set by tests, which hold what macOS runs against the suite on Linux.
+// withoutKeepers is set by tests that run the suite on Linux with the implementation for macOS.
 var withoutKeepers bool
 
-// serveOn serves one client and lets go of everything.
+// serveOn serves one client and releases everything.
 func serveOn(in io.Reader, out io.Writer, opts rpc.Options) int {
-	// A client that died takes stderr along: writing to it must not end the server
-	// before its jobs. Caught rather than ignored, since ignoring is inherited.
+	// If the client dies, stderr breaks too: a write to it must not end the server before its jobs. The signal is
+	// caught, not ignored, because child processes would inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	defer stop()
@@ -84,7 +84,7 @@ func serveOn(in io.Reader, out io.Writer, opts rpc.Options) int {
 	return 0
 }
 
-// greet tells a person who has started the server by hand what it is.
+// greet explains the server to a person who has started it by hand.
 func greet(w io.Writer) {
 	fmt.Fprint(w, `shelld is a server that programs drive over stdin and stdout; on a terminal it has
 nobody to talk to. To see it at work:

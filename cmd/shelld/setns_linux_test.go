@@ -15,8 +15,8 @@ import (
 	"shelld/schema"
 )
 
-// An orphan in a pid namespace from outside of the job goes to the init of that namespace. docs/ending.md
-// says so, among what is not reached: the job is closed without it.
+// TestSetnsIsNotReached creates an orphan in a PID namespace from outside the job: it is reparented to the init of that
+// namespace. docs/ending.md lists this among the limits: the job is closed without the orphan.
 func TestSetnsIsNotReached(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can enter the pid namespace of any process")
@@ -35,8 +35,8 @@ func TestSetnsIsNotReached(t *testing.T) {
 		t.Skipf("there can be no pid namespace: %v", err)
 	}
 	defer func() {
-		_ = holder.Process.Kill() // It ends what is in the namespace.
-		_ = holder.Wait()         // The status is no news.
+		_ = holder.Process.Kill() // It ends all processes in the namespace.
+		_ = holder.Wait()         // The status is known.
 	}()
 	dir := t.TempDir()
 	s := startTortureServer(t, buildTorture(t), 0, 0, every)
@@ -61,7 +61,7 @@ func TestSetnsIsNotReached(t *testing.T) {
 	}
 }
 
-// inNamespaceOf lists the others of the pid namespace that a process is init of.
+// inNamespaceOf lists the children of a PID namespace's init.
 func inNamespaceOf(t *testing.T, init int) (pids []int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", init))

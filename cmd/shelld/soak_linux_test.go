@@ -22,8 +22,8 @@ import (
 
 var soakTime = flag.Duration("soak", 2*time.Second, "how long TestSoak goes on; before a release 30m, with -timeout 40m")
 
-// A soak is a server that lives long, and its client. The client numbers what it hears: no
-// event is missing, and no output is without a gap that says so.
+// A soak is a long-lived server with its client. The client checks the sequence of its events: none is missing, and no
+// output is missing without a reported gap.
 type soak struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -34,10 +34,10 @@ type soak struct {
 
 	mu      sync.Mutex
 	jobs    map[int64]*soaked
-	changed chan struct{} // closed and made anew when something was heard
+	changed chan struct{} // closed and replaced at every event
 }
 
-// A soaked job is what was heard of one.
+// A soaked is the state of one job, from its events.
 type soaked struct {
 	seq    int64
 	next   map[string]int64 // stream -> offset
@@ -46,14 +46,14 @@ type soaked struct {
 	closed bool
 }
 
-// A soakSample is what a server holds when it has no jobs.
+// A soakSample is the resources that a server holds without jobs.
 type soakSample struct {
 	anonymous, goroutines, descriptors, threads, children, files int
 }
 
-// TestSoak has a server do all sorts of things at once, again and again, for a client that
-// reads slowly and at times not at all, while others vanish from servers of their own. What
-// the server holds between two rounds stays as it was.
+// TestSoak has a server do many different things at the same time, repeatedly, for a client that reads slowly and
+// sometimes not at all, while other clients vanish from servers of their own. The resources that the server holds
+// between two rounds must stay constant.
 func TestSoak(t *testing.T) {
 	needJobs(t)
 	s := startSoak(t)
@@ -76,8 +76,8 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// flat holds the last quarter of the samples against the first. Warm keepers come and go,
-// and so do the runtime's threads; the collector has memory in reserve.
+// flat compares the last quarter of the samples with the first. Spare keepers and the runtime's threads come and go,
+// and the garbage collector has memory in reserve.
 func flat(t *testing.T, all []soakSample) {
 	t.Helper()
 	quarter := max(len(all)/4, 1)
@@ -94,7 +94,7 @@ func flat(t *testing.T, all []soakSample) {
 		of    func(soakSample) int
 		slack int
 	}{
-		// Each warm keeper is a child, and has a goroutine and two descriptors in the server.
+		// Each spare keeper is a child, and has a goroutine and two descriptors in the server.
 		{"goroutines but for keepers'", func(s soakSample) int { return s.goroutines - s.children }, 2},
 		{"descriptors but for keepers'", func(s soakSample) int { return s.descriptors - 2*s.children }, 2},
 		{"children", func(s soakSample) int { return s.children }, 2},
@@ -102,7 +102,7 @@ func flat(t *testing.T, all []soakSample) {
 		{"threads", func(s soakSample) int { return s.threads }, 8},
 		{"bytes of memory", memory, slices.Max(values(first, memory))/4 + 8<<20},
 	} {
-		// What leaks is there in the best of the last moments too.
+		// A leak is visible even in the lowest of the last samples.
 		if before, after := slices.Max(values(first, c.of)), slices.Min(values(last, c.of)); after > before+c.slack {
 			t.Errorf("%d %s at last, and %d at first", after, c.what, before)
 		}
@@ -125,7 +125,7 @@ func startSoak(t *testing.T) *soak {
 	return s
 }
 
-// slowly reads while the client does.
+// slowly reads only while the client does.
 type slowly struct {
 	s *soak
 	r io.Reader
@@ -146,7 +146,7 @@ func (s *soak) call(t *testing.T, method string, params, result any) {
 	}
 }
 
-// hear takes an event in.
+// hear handles an event.
 func (s *soak) hear(n rpc.Notice) {
 	var e struct {
 		Handle, Seq, Offset, Bytes int64
@@ -190,7 +190,7 @@ func (s *soak) hear(n rpc.Notice) {
 	s.changed = make(chan struct{})
 }
 
-// until waits until what was heard of a job is as it should be.
+// until waits until the state of a job fulfils a condition.
 func (s *soak) until(t *testing.T, what string, handle int64, cond func(*soaked) bool) {
 	t.Helper()
 	late := time.After(2 * watchdog)
@@ -222,7 +222,7 @@ func (s *soak) start(t *testing.T, p schema.JobStartParams) schema.JobInfo {
 	return r.Job
 }
 
-// done waits for a job's last event, and removes it.
+// done waits for a job's last event, and removes the job.
 func (s *soak) done(t *testing.T, handle int64, exit string) {
 	t.Helper()
 	s.until(t, "closed", handle, func(j *soaked) bool { return j.closed })
@@ -334,7 +334,7 @@ func (s *soak) round(t *testing.T, round int) {
 				d := startDoomed(t, 3)
 				began := time.Now()
 				e.end(t, d)
-				_ = d.wait() // TestEveryEndOfTheServer looks at the status.
+				_ = d.wait() // TestEveryEndOfTheServer checks the status.
 				d.awaitGone(t, began, watchdog)
 			}
 		},
@@ -347,13 +347,13 @@ func (s *soak) round(t *testing.T, round int) {
 	}
 }
 
-// sample looks at a server when its last jobs are removed, until two looks have found the
-// same: keepers come and go, and a matcher's clock runs for a second, which nobody tells.
+// sample measures a server after its last jobs were removed. It repeats this until two measurements agree: keepers come
+// and go, and a matcher's clock runs for a second, and no event reports either.
 func (s *soak) sample(t *testing.T) soakSample {
 	t.Helper()
 	var all schema.JobListResult
 	s.call(t, "job/list", schema.JobListParams{}, &all)
-	for _, j := range all.Jobs { // of job/run
+	for _, j := range all.Jobs { // These are the jobs of job/run.
 		s.call(t, "job/remove", schema.JobRemoveParams{Handle: handleOf(j.Handle)}, nil)
 	}
 	s.mu.Lock()
@@ -365,9 +365,9 @@ func (s *soak) sample(t *testing.T) soakSample {
 		<-tick.C
 		now := s.look(t)
 		same := before
-		same.anonymous, same.threads = now.anonymous, now.threads // which the runtime decides
+		same.anonymous, same.threads = now.anonymous, now.threads // The runtime determines these.
 		if now == same || time.Since(begun) > watchdog {
-			return now // What does not come to rest is found by who compares.
+			return now // If the values do not settle, the comparison fails later.
 		}
 		before = now
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// BenchmarkStartUp is what a user waits for before anything runs: a whole `shelld run true`, and a server
-// process from its start until initialize is answered. `true` itself and `shelld version`, which only
-// loads the program, stand beside them.
+// BenchmarkStartUp measures the time before anything runs: a whole `shelld run true`, and a server process from its
+// start to the answer to initialize. For comparison it measures `true` itself, and `shelld version`, which only loads
+// the program.
 func BenchmarkStartUp(b *testing.B) {
 	binary := cmp.Or(os.Getenv("SHELLD_BENCH"), "shelld")
 	commands := map[string][]string{"bare": {"true"}, "version": {binary, "version"}, "run": {binary, "run", "true"}}
@@ -36,7 +36,7 @@ func BenchmarkStartUp(b *testing.B) {
 	})
 }
 
-// timeInitialize starts a server, and returns how long it took to answer initialize.
+// timeInitialize starts a server, and returns the time until it answers initialize.
 func timeInitialize(b *testing.B, binary string) time.Duration {
 	b.Helper()
 	c := exec.Command(binary, "serve")
@@ -51,6 +51,6 @@ func timeInitialize(b *testing.B, binary string) time.Duration {
 	took := time.Since(begun)
 	_ = in.Close()
 	_, _ = io.Copy(io.Discard, answers)
-	_ = c.Wait() // 1: it was not told to shut down.
+	_ = c.Wait() // The status is 1, because it was not shut down.
 	return took
 }

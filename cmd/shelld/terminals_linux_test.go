@@ -13,8 +13,8 @@ import (
 	"shelld/schema"
 )
 
-// lastTerminals puts a directory in the place of the one in which the kernel tells how
-// many terminals there are, for this process and those that it starts.
+// lastTerminals replaces the directory in which the kernel reports the number of terminals, for this process and its
+// children.
 func lastTerminals(dir string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return err
@@ -25,8 +25,8 @@ func lastTerminals(dir string) error {
 	return unix.Mount(dir, "/proc/sys/kernel/pty", "", unix.MS_BIND, "")
 }
 
-// TestServerBesideTheLastTerminals: they are left to others, who asks for one is told how
-// many there are, and who does not gets a job on pipes; until one is given back.
+// TestServerBesideTheLastTerminals checks that the last terminals are left to other programs: a request for a terminal
+// fails with their number, and other jobs run on pipes, until a terminal is free again.
 func TestServerBesideTheLastTerminals(t *testing.T) {
 	probe := exec.Command("/proc/self/exe", "-test.run=^$")
 	probe.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// A process is one that a test has to find again, or not.
+// A process is one that a test must be able to identify later.
 type process struct {
 	pid     int
-	start   string // in clock ticks since boot: it tells a pid from its reuse
+	start   string // in clock ticks since boot; distinguishes a reused PID
 	command string
 	mark    uint64 // its soft limit of file locks
 }
 
-// String begins with the pid, as awaitExit wants it.
+// String begins with the PID, as awaitExit requires.
 func (p process) String() string { return fmt.Sprintf("%d (%s)", p.pid, p.command) }
 
-// newTortureMark returns a limit that nobody else has set.
+// newTortureMark returns a unique limit.
 func newTortureMark() uint64 { return 1<<40 + rand.Uint64N(1<<60) }
 
 // processOf returns a process, unless it has ended.
@@ -47,15 +47,15 @@ func processOf(pid int) (p process, alive bool) {
 func lockLimit(limits []byte) uint64 {
 	for line := range strings.Lines(string(limits)) {
 		if rest, ok := strings.CutPrefix(line, "Max file locks"); ok {
-			n, _ := strconv.ParseUint(strings.Fields(rest)[0], 10, 64) // "unlimited" is 0.
+			n, _ := strconv.ParseUint(strings.Fields(rest)[0], 10, 64) // "unlimited" becomes 0.
 			return n
 		}
 	}
 	return 0
 }
 
-// left lists what is alive of the server's jobs: what has the mark of one, and what has
-// told of itself. With all, what has the server's own mark as well.
+// left lists the living processes of the server's jobs: those with the mark of a job, and those that have reported
+// themselves. With all, it includes those with the server's own mark.
 func (s *tortureServer) left(all bool) (list []process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *tortureServer) left(all bool) (list []process) {
 			told[strconv.Itoa(p.pid)+" "+p.start] = true
 		}
 	}
-	// One that forks and ends every millisecond is between two looks at /proc more often than in one of them.
+	// A process that forks and ends every millisecond is often missed by a single scan of /proc.
 	for range 20 {
 		for _, pid := range newestFirst() {
 			if p, alive := processOf(pid); alive && (wanted[p.mark] || told[strconv.Itoa(pid)+" "+p.start]) {
@@ -81,7 +81,7 @@ func (s *tortureServer) left(all bool) (list []process) {
 	return list
 }
 
-// newestFirst lists the processes: one that has just begun is looked at before it can end.
+// newestFirst lists the processes in descending order, so that a new process is examined before it can end.
 func newestFirst() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {

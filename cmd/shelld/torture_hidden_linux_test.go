@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTortureHidden runs the torture set as a user without privileges where /proc hides processes
-// from their own user: the undumpable ones among them are in no list that this user can open.
+// TestTortureHidden runs the torture set as an unprivileged user on a /proc that hides processes from their own user:
+// undumpable processes are in no list that this user can read.
 func TestTortureHidden(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -33,12 +33,11 @@ func TestTortureHidden(t *testing.T) {
 	}
 }
 
-// hides says whether a program is run where processes are hidden: those that hide themselves, and all with
-// -long.
+// hides reports whether a program is run with hidden processes: those that hide themselves, and with -long all.
 func hides(j torture) bool { return j.hidden || *long && together(j) }
 
-// mountHiding mounts a /proc that hides processes over the one that is there. It is another instance:
-// the options of the one that is there are the whole machine's.
+// mountHiding mounts a /proc that hides processes over the present one. It is another instance, because the options of
+// the present one apply to the whole machine.
 func mountHiding(t *testing.T, hidepid string) {
 	t.Helper()
 	if err := unix.Mount("proc", "/proc", "proc", 0, "hidepid="+hidepid); err != nil {
@@ -46,7 +45,7 @@ func mountHiding(t *testing.T, hidepid string) {
 	}
 }
 
-// TestTortureStarved ends jobs whose server can open nothing any more, and whose keeper was killed.
+// TestTortureStarved ends jobs whose server has no free descriptor, and whose keeper was killed.
 func TestTortureStarved(t *testing.T) {
 	needJobs(t)
 	bin := buildTorture(t)

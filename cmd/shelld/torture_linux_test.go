@@ -23,9 +23,9 @@ import (
 var tortureRounds = flag.Int("torture", 0, "rounds of the torture set, if not one, or two with -long")
 
 const (
-	// tortureGrace is what the deaf get; most are gone long before.
+	// tortureGrace is the grace time of programs that ignore signals; most end long before.
 	tortureGrace = 300 * time.Millisecond
-	// torturePatience is for machines where all of the set takes seconds to start.
+	// torturePatience is for machines on which the whole set takes seconds to start.
 	torturePatience = 2 * time.Minute
 	nobody          = 65534
 )
@@ -44,9 +44,8 @@ var tortureWays = []tortureWay{
 	{"SIGKILL of the server", endBySIGKILL},
 }
 
-// TestTorture runs the torture set in each of the ways that end a job, as root and as a
-// user without privileges, and looks for survivors. docs/ending.md tells how to run it
-// for longer.
+// TestTorture runs the torture set in each of the ways that end a job, as root and as an unprivileged user, and checks
+// for survivors. docs/ending.md describes how to run it for longer.
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	needJobs(t)
@@ -58,15 +57,15 @@ func TestTorture(t *testing.T) {
 			continue
 		}
 		if uid == nobody && testing.Short() {
-			continue // The server does the same, and is told that it may not.
+			continue // The server does the same, and only gets EPERM.
 		}
 		if uid == 0 && !testing.Short() && !*inCI && !*long && *tortureRounds == 0 {
-			continue // The same set, by a server that may do more: one of the two is enough to see most faults.
+			continue // It is the same set with a more privileged server: one of the two finds most bugs.
 		}
 		for i, way := range tortureWays {
 			t.Run(fmt.Sprintf("uid %d, %s", uid, way.name), func(t *testing.T) {
 				for round := range rounds {
-					s := startTortureServer(t, bin, uid, i+round, together) // The ways are rounds of each other's.
+					s := startTortureServer(t, bin, uid, i+round, together) // The ways serve as rounds of each other.
 					way.end(t, s)
 					s.stop()
 				}
@@ -82,8 +81,8 @@ func roundsOfTorture() int {
 	return scaled(2, 1, 1)
 }
 
-// buildTorture compiles the programs, and puts them and a copy of the server where
-// everybody may run them.
+// buildTorture compiles the programs, and puts them and a copy of the server into a directory in which every user may
+// run them.
 func buildTorture(t *testing.T) (dir string) {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
@@ -96,7 +95,7 @@ func buildTorture(t *testing.T) (dir string) {
 	if dir, err = os.MkdirTemp("", "shelld-torture-"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // What is left of it is in the way of nobody.
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // Remaining files do no harm.
 	program := filepath.Join(dir, "torture")
 	if out, err := exec.Command(cc, "-O1", "-pthread", "-o", program, "testdata/torture/torture.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -138,7 +137,7 @@ type tortureServer struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
 	client *rpc.Client
-	log    *os.File // what the server has on stderr; no pipe, which its keepers would hold
+	log    *os.File // stderr of the server; not a pipe, because the keepers would hold it open
 	once   sync.Once
 
 	mu   sync.Mutex
@@ -188,12 +187,12 @@ func startTortureServer(t *testing.T, bin string, uid, round int, with func(tort
 	return s
 }
 
-// stop ends the server and, where a test has failed, what has survived it.
+// stop ends the server and, if the test has failed, its survivors.
 func (s *tortureServer) stop() {
 	s.once.Do(func() {
-		_ = s.cmd.Process.Kill() // Best effort: most tests have ended it.
+		_ = s.cmd.Process.Kill() // This is best effort: most tests have ended it.
 		<-s.client.Done()
-		_ = s.cmd.Wait() // The status is the test's to look at.
+		_ = s.cmd.Wait() // The test checks the status.
 		_ = s.stdin.Close()
 		for _, p := range s.left(true) {
 			_ = syscall.Kill(p.pid, syscall.SIGKILL)
@@ -215,15 +214,14 @@ type tortured struct {
 	torture
 	mark    uint64
 	handle  int64
-	told    []process // the processes that it has named
+	told    []process // the processes that it has reported
 	skipped bool
 }
 
-// mayOutlive says whether a process of it is one that the server may not signal.
+// mayOutlive reports whether a process of the job is one that the server may not signal.
 func (j *tortured) mayOutlive(s *tortureServer) bool { return j.outlives && s.uid != 0 && !j.skipped }
 
-// add makes a job, to be started. Half of them have a terminal, the others in the next
-// way, or round.
+// add returns a job to be started. Half of the jobs have a terminal; in the next way or round, the other half has.
 func (s *tortureServer) add(i int) (j *tortured, params map[string]any) {
 	j = &tortured{torture: tortures[i], mark: newTortureMark()}
 	s.mu.Lock()
@@ -239,7 +237,7 @@ func (s *tortureServer) add(i int) (j *tortured, params map[string]any) {
 	}
 }
 
-// each does something for every torture of this server that is wanted, at the same time.
+// each calls do for every wanted torture of this server, concurrently.
 func (s *tortureServer) each(wanted func(torture) bool, do func(i int)) {
 	var all sync.WaitGroup
 	for i := range tortures {
@@ -252,11 +250,10 @@ func (s *tortureServer) each(wanted func(torture) bool, do func(i int)) {
 
 func every(torture) bool { return true }
 
-// together are the programs that can be jobs of one server.
+// together reports whether a program can share its server with others.
 func together(j torture) bool { return !j.lonely }
 
-// startAll starts the wanted jobs, with the members of more in their params, and
-// returns when they are ready.
+// startAll starts the wanted jobs, with more added to their params, and returns when they are ready.
 func (s *tortureServer) startAll(t *testing.T, wanted func(torture) bool, more map[string]any) {
 	t.Helper()
 	s.each(wanted, func(i int) {
@@ -285,9 +282,9 @@ func (s *tortureServer) startAll(t *testing.T, wanted func(torture) bool, more m
 	})
 }
 
-// endedBeforeItRan starts a job that kills its keeper, and says whether it did so before
-// that could say that the job runs: nobody knows then how far it has come, and the start
-// fails. That nothing is left of it is looked at as for the others.
+// endedBeforeItRan starts a job that kills its keeper, and reports whether it did so before the keeper could report
+// that the job runs: how far the job has come is then unknown, and the start fails. The test checks for its survivors
+// as for those of other jobs.
 func (s *tortureServer) endedBeforeItRan(t *testing.T, method string, params, result any) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), torturePatience)
@@ -304,7 +301,7 @@ func (s *tortureServer) endedBeforeItRan(t *testing.T, method string, params, re
 	return false
 }
 
-// hear takes what a torture has said of itself.
+// hear handles a torture's report about itself.
 func (j *tortured) hear(t *testing.T, said string) {
 	t.Helper()
 	word, rest, _ := strings.Cut(strings.TrimSpace(said), " ")
@@ -327,14 +324,13 @@ func (j *tortured) hear(t *testing.T, said string) {
 	}
 }
 
-// endByKill asks for the end of each job, and holds the report against what the job
-// has told of itself. Nothing is alive when the answer is there.
+// endByKill kills each job, and compares the answer with the job's own report. Nothing is alive after the answer.
 func endByKill(t *testing.T, s *tortureServer) {
 	s.startAll(t, every, nil)
 	var all sync.WaitGroup
 	for _, j := range s.jobs {
 		if j.handle == 0 {
-			continue // It has never been a job.
+			continue // It never became a job.
 		}
 		all.Go(func() {
 			var r schema.JobKillResult
@@ -360,13 +356,13 @@ func (j *tortured) checkReport(t *testing.T, s *tortureServer, r *schema.JobKill
 			t.Errorf("%s: survivors %+v, of %v", j.mode, r.Survivors, j.told)
 		}
 	} else if r.Job == nil || r.Job.Status != schema.StatusClosed && r.Job.Status != schema.StatusExited {
-		// Exited is told where what the job wrote takes longer to be put in order.
+		// The job is still exited if its output takes longer to be processed.
 		t.Errorf("%s: the job is %+v after its kill", j.mode, r.Job)
 	}
 	if lost := r.Job != nil && r.Job.Exit != nil && r.Job.Exit.Reason == schema.ExitReasonLost; lost && !j.ends && j.alone == "" {
 		t.Errorf("%s: its keeper was lost", j.mode)
 	}
-	if j.ends || j.alone != "" || j.skipped { // What a lost keeper has seen is lost with it.
+	if j.ends || j.alone != "" || j.skipped { // The observations of a lost keeper are lost with it.
 		return
 	}
 	for _, p := range j.told {
@@ -377,7 +373,7 @@ func (j *tortured) checkReport(t *testing.T, s *tortureServer, r *schema.JobKill
 	}
 }
 
-// endByTimeout lets job/run end each job.
+// endByTimeout has job/run end each job.
 func endByTimeout(t *testing.T, s *tortureServer) {
 	s.each(func(j torture) bool { return !j.leaves && (!j.ends || j.lonely) }, func(i int) {
 		j, params := s.add(i)
@@ -401,13 +397,13 @@ func endByTimeout(t *testing.T, s *tortureServer) {
 	s.awaitNone(t, time.Now())
 }
 
-// endByKillAfter starts jobs that are to end by themselves.
+// endByKillAfter starts jobs that the server ends after a fixed time.
 func endByKillAfter(t *testing.T, s *tortureServer) {
 	s.startAll(t, func(j torture) bool { return !j.ends || j.lonely }, map[string]any{"killAfterMs": 1500})
 	s.awaitNone(t, time.Now())
 }
 
-// endByEOF closes the server's stdin. Nothing is alive when the server has ended.
+// endByEOF closes the server's stdin. Nothing is alive after the server has ended.
 func endByEOF(t *testing.T, s *tortureServer) {
 	s.startAll(t, every, nil)
 	began := time.Now()
@@ -418,7 +414,7 @@ func endByEOF(t *testing.T, s *tortureServer) {
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
 		t.Errorf("the server ended with %v", err)
 	}
-	// What the server has given up on, on a busy machine, its keepers end.
+	// If the server has given up on a busy machine, its keepers end the rest.
 	s.awaitNone(t, began)
 }
 
@@ -426,7 +422,7 @@ func endByEOF(t *testing.T, s *tortureServer) {
 func endBySIGKILL(t *testing.T, s *tortureServer) {
 	s.startAll(t, func(j torture) bool { return j.alone == "" }, nil)
 	for _, j := range s.jobs {
-		// Who kills its keeper when there is no server any more survives both.
+		// A job that kills its keeper after the server has ended survives both.
 		if j.ends && j.handle != 0 {
 			s.call(t, "job/wait", map[string]any{"handle": j.handle, "until": []any{map[string]any{"closed": true}}, "timeoutMs": torturePatience.Milliseconds()}, nil)
 		}
@@ -435,12 +431,11 @@ func endBySIGKILL(t *testing.T, s *tortureServer) {
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = s.cmd.Wait() // The status is no news.
+	_ = s.cmd.Wait() // The status is known.
 	s.awaitNone(t, began)
 }
 
-// expectNone fails where something of the jobs is alive now, but for what the server may
-// not end.
+// expectNone fails if a process of the jobs is alive now, except those that the server may not signal.
 func (s *tortureServer) expectNone(t *testing.T) {
 	t.Helper()
 	for _, p := range s.left(false) {
@@ -448,8 +443,7 @@ func (s *tortureServer) expectNone(t *testing.T) {
 	}
 }
 
-// awaitNone waits until nothing of the jobs is alive and, where the server has ended,
-// none of its keepers.
+// awaitNone waits until no process of the jobs is alive and, if the server has ended, none of its keepers.
 func (s *tortureServer) awaitNone(t *testing.T, began time.Time) {
 	t.Helper()
 	s.endSurvivors(t)
@@ -467,7 +461,7 @@ func (s *tortureServer) awaitNone(t *testing.T, began time.Time) {
 	}
 }
 
-// endSurvivors ends what the server may not.
+// endSurvivors kills the processes that the server may not signal.
 func (s *tortureServer) endSurvivors(t *testing.T) {
 	t.Helper()
 	for _, j := range s.jobs {

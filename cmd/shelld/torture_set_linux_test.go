@@ -7,22 +7,22 @@ import (
 	"testing"
 )
 
-// A torture is a program that is hard to end, one of those in testdata/torture. What
-// it does is told in docs/ending.md, by its name.
+// A torture is a program that is hard to end, one of those in testdata/torture. docs/ending.md describes it under its
+// name.
 type torture struct {
 	mode     string
-	terminal bool // it needs one
+	terminal bool // needs a terminal
 	leaves   bool // the command itself has ended when it is ready
-	ends     bool // it is ended without being killed, since it kills its keeper
-	outlives bool // a server that is not root may not signal it, and says so
-	// alone is why it may outlive a server that is killed.
+	ends     bool // ends without being killed, because it kills its keeper
+	outlives bool // an unprivileged server may not signal it, and reports so
+	// alone is the reason why it may outlive a server that is killed.
 	alone string
-	// lonely is one that is no good company for the other jobs of its server, which has no others.
+	// lonely is set if it would disturb other jobs; its server then has no others.
 	lonely bool
-	hidden bool // it hides from its own user where /proc is mounted with hidepid
+	hidden bool // hides from its own user on a /proc mounted with hidepid
 }
 
-// tortures are the torture set.
+// tortures is the torture set.
 var tortures = []torture{
 	{mode: "plain"},
 	{mode: "leader_exits", leaves: true},
@@ -74,7 +74,7 @@ var tortures = []torture{
 	{mode: "starve_server", ends: true, lonely: true},
 }
 
-// docs/ending.md says of each what it does and what comes of it.
+// TestTortureIsTold checks that docs/ending.md describes each torture and its result.
 func TestTortureIsTold(t *testing.T) {
 	page, err := os.ReadFile("../../docs/ending.md")
 	if err != nil {

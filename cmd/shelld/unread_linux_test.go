@@ -15,12 +15,12 @@ import (
 
 var unreadBytes = flag.Int64("unread", 256<<20, "bytes that a job prints to a client that does not read")
 
-// unreadBound is what a server that is owed nothing but output may have of memory: what it has
-// without jobs, a spool, and what its stdout and its collector need.
+// unreadBound is the maximum memory of a server with unread output: its memory without jobs, a spool, and the needs of
+// its stdout and the garbage collector.
 const unreadBound = 48 << 20
 
-// TestFloodUnread: jobs print without end to a client that has stopped reading. The server's
-// memory stays as it is, it obeys, and it ends when its stdin does.
+// TestFloodUnread has jobs print endlessly to a client that has stopped reading. The server's memory stays constant, it
+// still handles requests, and it ends with its stdin.
 func TestFloodUnread(t *testing.T) {
 	t.Parallel()
 	needJobs(t)
@@ -89,10 +89,10 @@ func TestFloodUnread(t *testing.T) {
 	}
 }
 
-// awaitWritten waits until a process has written so many bytes.
+// awaitWritten waits until a process has written this many bytes.
 func awaitWritten(t *testing.T, pid int, all int64) {
 	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond) // Nobody tells of it.
+	tick := time.NewTicker(2 * time.Millisecond) // No event reports it.
 	defer tick.Stop()
 	for begun, last := time.Now(), int64(0); ; <-tick.C {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
@@ -120,7 +120,7 @@ func awaitEnded(t *testing.T, pid int) {
 	awaitExit(fmt.Sprint(pid), watchdog)
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return // It was reaped, too.
+		return // It was also reaped.
 	}
 	if !hasEnded(stat) {
 		t.Fatalf("process %d lives: %s", pid, stat)

@@ -8,9 +8,8 @@ import (
 	"shelld/schema"
 )
 
-// BenchmarkIdleWaits tells what 200 jobs cost that wait for input, or sleep, for somebody
-// who wants to know when that changes: in percent of one processor, over ten seconds, from
-// ten seconds after they were started on.
+// BenchmarkIdleWaits reports the cost of 200 jobs that wait for input, or sleep, with and without a client that gets
+// events about that: in percent of one processor, over ten seconds, beginning ten seconds after the last start.
 func BenchmarkIdleWaits(b *testing.B) {
 	const jobs, window = 200, 10 * time.Second
 	waits := [][]string{{"bash", "--norc", "--noprofile"}, {"cat"}}
@@ -43,8 +42,8 @@ func BenchmarkIdleWaits(b *testing.B) {
 	}
 }
 
-// BenchmarkAnswer answers a question, and has the next one told: by the condition input, by a
-// pattern for what the question looks like, and by one that leans on the end of the output.
+// BenchmarkAnswer answers a question, and measures the time until the next one is reported: by the condition input, by
+// a pattern for the question, and by a pattern anchored at the end of the output.
 func BenchmarkAnswer(b *testing.B) {
 	for _, c := range []struct {
 		name string

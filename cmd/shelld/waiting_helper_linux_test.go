@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The helper of TestWaiting: shelld-waits MODE. What waits notes in the file reads when it
-// begins to, as the last thing before the system call, and when it has read.
+// This is the helper of TestWaiting: shelld-waits MODE. A mode that waits writes the time to the file reads just before
+// the system call that waits, and after it has read.
 func init() { programs["shelld-waits"] = waits }
 
 func waits() {
@@ -46,7 +46,7 @@ func noted(what string) {
 	}
 }
 
-// readNoted waits, as ready says or in the read itself, and returns how much it has read.
+// readNoted waits with ready, or in the read itself, and returns the number of bytes read.
 func readNoted(fd int, ready func()) int {
 	var buf [4096]byte
 	noted("before")
@@ -178,7 +178,7 @@ var waitsModes = map[string]func() int{
 	},
 }
 
-// waitsBusy never wait, or not for the terminal alone. Each goes on for ever.
+// waitsBusy contains modes that never wait, or not only for the terminal. Each runs forever.
 var waitsBusy = map[string]func(){
 	"works, thread reads": func() {
 		go func() { runtime.LockOSThread(); readForEver() }()
@@ -216,7 +216,7 @@ var waitsBusy = map[string]func(){
 	"key poll, 50 ms": func() {
 		setFlags(unix.ECHO | unix.ICANON)
 		for {
-			_, _ = unix.Poll([]unix.PollFd{terminalIn(unix.POLLIN)}, 50) // Nobody presses a key.
+			_, _ = unix.Poll([]unix.PollFd{terminalIn(unix.POLLIN)}, 50) // No key is pressed.
 			work(2 * time.Millisecond)
 		}
 	},
@@ -250,7 +250,7 @@ var waitsBusy = map[string]func(){
 			_, _ = unix.Read(fds[0], make([]byte, 1))
 		}
 	},
-	"input unread": func() { // What it polls for would be there at once, had anything been typed.
+	"input unread": func() { // It neither polls nor reads: typed input would stay unread.
 		say("> ")
 		for {
 			nap(3600)

@@ -29,15 +29,15 @@ import (
 	"shelld/screen"
 )
 
-// These tests hold what the server tells of waiting for input against programs that really
-// wait, and others that do not. What is true never comes from where the server has it from:
+// These tests compare the server's reports about waiting for input with programs that really wait, and others that do
+// not. The truth never comes from the server's own sources:
 //
-//   - of a real program, a pattern says what stands at the end of its output, or on its
-//     screen, when it waits; what is told before that is early;
-//   - a program that is made for it (waiting_helper_linux_test.go) writes down the moments
-//     just before and after it reads.
+//   - for a real program, a pattern describes the end of its output, or its screen, when it waits; an earlier
+//     report is early;
+//   - a program made for the test (waiting_helper_linux_test.go) writes down the times just before and after
+//     it reads.
 //
-// A few seconds of it run always. The table of docs/waiting.md is
+// A few seconds of the tests always run. The table of docs/waiting.md is made by
 //
 //	go test -run 'TestWaiting' -timeout 2h ./cmd/shelld -waiting.rounds 10 -waiting.table $PWD/docs/waiting.md
 var (
@@ -54,19 +54,19 @@ var (
 
 const (
 	waitingPatience = 10 * time.Second       // after which a wait is missed
-	waitingUpgrade  = 3 * time.Second        // how long one that is told as listening may become a reading, or a guess better
-	waitingProbe    = 50 * time.Millisecond  // between two questions about a busy program
-	waitingSettled  = 250 * time.Millisecond // without output: the pattern's truth is held to be one
+	waitingUpgrade  = 3 * time.Second        // time for a listening or a guess to become a reading
+	waitingProbe    = 50 * time.Millisecond  // interval of questions about a busy program
+	waitingSettled  = 250 * time.Millisecond // silence after which a match of the pattern counts as true
 )
 
-// monotonic is the clock that programs have too.
+// monotonic returns the clock that programs use too.
 func monotonic() time.Duration {
 	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // It cannot fail: the clock is there.
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // It cannot fail: the clock exists.
 	return time.Duration(now.Nano())
 }
 
-// A told is what the server says of a job's waiting.
+// A told is the server's report about a job's waiting.
 type told struct {
 	Waiting    *bool           `json:"waiting"`
 	WaitID     json.RawMessage `json:"waitId"`
@@ -79,7 +79,7 @@ type told struct {
 
 func (w *told) yes() bool { return w != nil && (w.Waiting == nil || *w.Waiting) }
 
-// column is where it is counted.
+// column returns the column in which the report is counted.
 func (w *told) column() string {
 	if w.State == "listening" {
 		return "listening"
@@ -91,7 +91,7 @@ func (w *told) String() string {
 	return fmt.Sprintf("%s %s %s, prompt %q, because: %s", w.State, w.Kind, w.Confidence, w.Prompt, w.Why)
 }
 
-// A heard is a notice about a job.
+// A heard is a notification about a job.
 type heard struct {
 	at     time.Duration
 	method string
@@ -99,26 +99,26 @@ type heard struct {
 	told   *told
 }
 
-// A waitingServer is a server, as the user that the flags name.
+// A waitingServer is a server that runs as the user in the flags.
 type waitingServer struct {
 	t      testing.TB
 	client *rpc.Client
-	dir    string // which the server's user owns
-	bin    string // where the helper is
+	dir    string // owned by the server's user
+	bin    string // directory of the helper
 	uid    uint32
 
 	mu   *sync.Mutex // shared by the copies of within
 	jobs map[int64]chan heard
 }
 
-// within returns the server for a subtest, whose failures it reports.
+// within returns the server for a subtest, to which it reports failures.
 func (s *waitingServer) within(t *testing.T) *waitingServer {
 	c := *s
 	c.t = t
 	return &c
 }
 
-// startWaitingServer puts the binaries where everybody may run them.
+// startWaitingServer puts the binaries into a directory in which every user may run them.
 func startWaitingServer(t *testing.T) *waitingServer {
 	t.Helper()
 	needJobs(t)
@@ -127,7 +127,7 @@ func startWaitingServer(t *testing.T) *waitingServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // What is left of it is in the way of nobody.
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // Remaining files do no harm.
 	s.bin, s.dir = filepath.Join(dir, "bin"), filepath.Join(dir, "home")
 	for from, to := range map[string]string{*waitingBinary: "shelld", "shelld-waits": "shelld-waits"} {
 		copyProgram(t, from, filepath.Join(s.bin, to))
@@ -148,9 +148,9 @@ func startWaitingServer(t *testing.T) *waitingServer {
 	in, out := startPiped(t, cmd)
 	s.client = rpc.NewClient(out, in, s.notice, nil)
 	t.Cleanup(func() {
-		_ = in.Close() // It ends the server, and its jobs.
+		_ = in.Close() // This ends the server and its jobs.
 		<-s.client.Done()
-		_ = cmd.Wait() // The status says only that nobody has asked for the end.
+		_ = cmd.Wait() // The status shows only that no client has shut it down.
 		if t.Failed() && log.Len() > 0 {
 			t.Logf("the server logged:\n%s", log.Bytes())
 		}
@@ -183,7 +183,7 @@ func copyProgram(t *testing.T, name, to string) {
 	}
 }
 
-// makeDir makes a directory that is the server's user's.
+// makeDir makes a directory that belongs to the server's user.
 func (s *waitingServer) makeDir(dir string) {
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
@@ -222,7 +222,7 @@ func (s *waitingServer) notice(n rpc.Notice) {
 	case "job/output":
 		h.output = []byte(p.Text)
 		if p.Base64 != "" {
-			h.output, _ = base64.StdEncoding.DecodeString(p.Base64) // Other tests look at the encoding.
+			h.output, _ = base64.StdEncoding.DecodeString(p.Base64) // Other tests check the encoding.
 		}
 	case "job/waitingForInput":
 		h.told = new(told)
@@ -232,11 +232,11 @@ func (s *waitingServer) notice(n rpc.Notice) {
 	}
 	select {
 	case s.of(p.Handle) <- h:
-	default: // Only of a job that nobody follows any more.
+	default: // This drops notifications of a job that is no longer followed.
 	}
 }
 
-// of returns the notices of a job, which may come before its handle is known.
+// of returns the notifications of a job, which may arrive before its handle is known.
 func (s *waitingServer) of(handle int64) chan heard {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,21 +246,21 @@ func (s *waitingServer) of(handle int64) chan heard {
 	return s.jobs[handle]
 }
 
-// A program is what is run, and what it needs.
+// A program is a program to run, with its requirements.
 type program struct {
 	name, group string
 	argv        []string
-	sh          string // in place of argv: a line for sh -c
+	sh          string // instead of argv: a line for sh -c
 	pipe        bool   // on a pipe that stays open, not a terminal
 	env         map[string]string
-	files       map[string]string // made in the directory in which it runs
+	files       map[string]string // created in the directory in which it runs
 	setup       string            // a line for sh -c, run before
-	needs       []string          // programs that must be there, besides argv[0]
-	as          string            // "root" or "user": runs as nobody else
-	short       bool              // runs without -waiting.table, too
+	needs       []string          // programs that must be installed, besides argv[0]
+	as          string            // "root" or "user": run only as that user
+	short       bool              // run without -waiting.table, too
 }
 
-// missing says why it cannot be run here, or nothing.
+// missing returns the reason why the program cannot be run here, or "".
 func (p program) missing(uid uint32) string {
 	names := p.needs
 	if len(p.argv) > 0 {
@@ -283,7 +283,7 @@ func (p program) missing(uid uint32) string {
 	return ""
 }
 
-// skip leaves it out; where all is installed that the short form needs, it fails.
+// skip skips the program. In CI, which has all programs of the short form, it fails instead.
 func (p program) skip(t *testing.T, why string) {
 	t.Helper()
 	if p.short && p.as == "" && os.Getenv("SHELLD_CI") != "" {
@@ -292,7 +292,7 @@ func (p program) skip(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-// selected tells whether the flags want it.
+// selected reports whether the flags select the program.
 func (p program) selected(t *testing.T) bool {
 	if *waitingOnly != "" {
 		return regexp.MustCompile(*waitingOnly).MatchString(p.group + "/" + p.name)
@@ -303,7 +303,7 @@ func (p program) selected(t *testing.T) bool {
 	return p.short && (!testing.Short() || slices.Contains([]string{"made for it", "shells", "passwords"}, p.group))
 }
 
-// A waitingJob is one run of a program, as its client sees it.
+// A waitingJob is one run of a program, as seen by the client.
 type waitingJob struct {
 	s      *waitingServer
 	handle int64
@@ -311,9 +311,9 @@ type waitingJob struct {
 	dir    string
 
 	raw    []byte           // output since the last answer
-	screen *screen.Terminal // all of it
-	last   time.Duration    // when the last of it came
-	told   *told            // what holds, if the job is waiting
+	screen *screen.Terminal // all output
+	last   time.Duration    // time of the last output
+	told   *told            // the present report, if the job is waiting
 	toldAt time.Duration
 	exited bool
 }
@@ -328,7 +328,7 @@ func (s *waitingServer) start(p program) *waitingJob {
 	return j
 }
 
-// startWith starts it with further params.
+// startWith starts the program with further params.
 func (s *waitingServer) startWith(p program, params object) (*waitingJob, outcome) {
 	s.t.Helper()
 	dir, err := os.MkdirTemp(s.dir, "job-")
@@ -385,20 +385,20 @@ func (s *waitingServer) startWith(p program, params object) (*waitingJob, outcom
 	return &waitingJob{s: s, handle: r.Job.Handle, events: s.of(r.Job.Handle), dir: dir, screen: screen.NewTerminal(80, 24, 0), last: at}, r.Outcome
 }
 
-// An outcome is what a wait has come to.
+// An outcome is the result of a wait.
 type outcome struct {
 	Reason string
 	Output map[string]struct{ Text string }
 }
 
-// end kills what is left, and forgets it.
+// end kills the remaining processes, and removes the job.
 func (j *waitingJob) end() {
 	_ = j.s.try("job/kill", object{"handle": j.handle, "graceMs": 0}, nil)
-	_ = j.s.try("job/remove", object{"handle": j.handle}, nil) // What a torture leaves is the server's to end.
+	_ = j.s.try("job/remove", object{"handle": j.handle}, nil) // The server ends the processes that remain.
 	_ = os.RemoveAll(j.dir)
 }
 
-// take notes a notice.
+// take handles a notification.
 func (j *waitingJob) take(h heard) {
 	switch h.method {
 	case "job/output":
@@ -416,7 +416,7 @@ func (j *waitingJob) take(h heard) {
 	}
 }
 
-// next takes the next notice, if one comes in time.
+// next handles the next notification, if one arrives in time.
 func (j *waitingJob) next(wait time.Duration) (h heard, ok bool) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -431,12 +431,12 @@ func (j *waitingJob) next(wait time.Duration) (h heard, ok bool) {
 
 var sequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|P[^\x1b]*\x1b\\|[()][0-9A-B]|[ -/]*[0-~])|[\x0e\x0f\x00]`)
 
-// plain is the output since the last answer without escape sequences.
+// plain returns the output since the last answer without escape sequences.
 func (j *waitingJob) plain() []byte { return plainOf(j.raw) }
 
 func plainOf(raw []byte) []byte { return sequence.ReplaceAll(raw, nil) }
 
-// shown is what the terminal shows, down to its last line that is not empty.
+// shown returns the screen of the terminal, without the empty lines at its end.
 func (j *waitingJob) shown() string {
 	var b strings.Builder
 	for _, line := range j.screen.Snapshot(0).Lines {
@@ -445,20 +445,20 @@ func (j *waitingJob) shown() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// A step is one wait of a program, and what is typed then.
+// A step is one wait of a program, and the input typed then.
 type step struct {
-	ends   string // pattern of the end of the plain output since the last answer
-	screen string // or pattern of the screen
-	reads  int    // or: it is the helper, which has noted that it reads for this time
-	kind   string // if it is to be told: line, password, raw, fullscreen
-	prompt string // pattern of what is told as the prompt
+	ends   string // pattern for the end of the plain output since the last answer
+	screen string // or pattern for the screen
+	reads  int    // or: for the helper, which has noted that it reads for this time
+	kind   string // expected kind, if any: line, password, raw, fullscreen
+	prompt string // pattern for the reported prompt
 
-	listening bool // that it also serves others is right
+	listening bool // The correct report is listening: the program does other work too.
 
 	input string
 	keys  []string
 	eof   bool
-	also  string // signals to send after the input, by their names
+	also  string // names of signals to send after the input
 }
 
 // A dialogue is a program that waits.
@@ -467,19 +467,19 @@ type dialogue struct {
 	steps []step
 }
 
-// A row is what came out for one program.
+// A row is the result for one program.
 type row struct {
 	name, group string
-	waits       int // that there were, by the truth
+	waits       int // number of true waits
 	missed      int
-	early       int // told as a reading, as exact or likely
+	early       int // reported as a reading, exact or likely
 	guessed     int // the same, as a guess
 	falseExact  int
-	wrong       int // another kind, or another prompt
+	wrong       int // wrong kind or prompt
 	by          map[string]int
 	delays      []time.Duration
-	exact       bool // its delays count from its own clock
-	broken      int  // rounds in which what was to come did not: mistakes of the dialogue
+	exact       bool // its delays are measured with its own clock
+	broken      int  // rounds without the expected output: mistakes of the dialogue
 	probes      int
 	notes       []string
 }
@@ -503,7 +503,7 @@ func (d dialogue) run(s *waitingServer, r *row) {
 	}
 }
 
-// holds tells whether a step's truth is one now, and since when the helper says so.
+// holds reports whether a step's wait is true now, and since when by the helper's own clock.
 func (j *waitingJob) holds(st step) (yes bool, since time.Duration) {
 	switch {
 	case st.reads > 0:
@@ -537,10 +537,10 @@ func compiled(pattern string) *regexp.Regexp {
 	return re
 }
 
-// wait awaits one step's wait, and counts what was told of it.
+// wait awaits one step's wait, and counts the reports about it.
 func (j *waitingJob) wait(st step, n int, r *row) bool {
 	var (
-		early    string // the wait that was told too early
+		early    string // the wait that was reported too early
 		truthAt  time.Duration
 		deadline = monotonic() + watchdog
 	)
@@ -558,7 +558,7 @@ func (j *waitingJob) wait(st step, n int, r *row) bool {
 			r.waits++
 			return true
 		case j.told == nil:
-		case !yes && j.told.State == "listening": // So it does, whatever else it is at.
+		case !yes && j.told.State == "listening": // This is correct, whatever else the program does.
 		case !yes && early != string(j.told.WaitID)+j.told.Confidence:
 			early = string(j.told.WaitID) + j.told.Confidence
 			switch j.told.Confidence {
@@ -618,7 +618,7 @@ func (j *waitingJob) check(st step, n int, r *row) {
 
 func tail(b []byte) []byte { return b[max(0, len(b)-160):] }
 
-// answer types what a step says.
+// answer types the input of a step.
 func (j *waitingJob) answer(st step) {
 	j.raw, j.told = nil, nil
 	params := st.params(j.handle)
@@ -633,8 +633,8 @@ func (j *waitingJob) answer(st step) {
 	}
 }
 
-// awaitNoWait returns when the server has told that the job does not wait. A program that is stopped
-// for less than a probe takes is in the same wait, which is not told again.
+// awaitNoWait returns when the server has reported that the job does not wait. A program that is stopped for less time
+// than a probe takes is still in the same wait, which is not reported again.
 func (j *waitingJob) awaitNoWait() {
 	for deadline := monotonic() + waitingPatience; ; {
 		left := deadline - monotonic()
@@ -647,7 +647,7 @@ func (j *waitingJob) awaitNoWait() {
 	}
 }
 
-// params are those of job/write that say what is typed.
+// params returns the params of job/write for the step.
 func (st step) params(handle int64) object {
 	params := object{"handle": handle}
 	if st.input != "" {
@@ -665,8 +665,8 @@ func (st step) params(handle int64) object {
 // A busy program does not wait.
 type busy struct {
 	program
-	listening bool   // that it listens is right
-	until     string // pattern of plain output after which it may wait
+	listening bool   // The correct report is listening.
+	until     string // pattern for plain output after which it may wait
 }
 
 func (b busy) run(s *waitingServer, r *row) {
@@ -701,7 +701,7 @@ func (b busy) run(s *waitingServer, r *row) {
 			if err := s.try("job/get", object{"handle": j.handle}, &got); err != nil {
 				s.t.Fatal(err)
 			}
-			for len(j.events) > 0 { // What came before the answer.
+			for len(j.events) > 0 { // These arrived before the answer.
 				j.next(0)
 			}
 			if over := b.until != "" && compiled(b.until).Match(j.plain()); !over && got.Job.WaitingForInput.yes() {
@@ -722,19 +722,19 @@ func (b busy) run(s *waitingServer, r *row) {
 	}
 }
 
-// TestWaiting drives programs that wait and programs that do not.
+// TestWaiting runs programs that wait and programs that do not.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	s := startWaitingServer(t)
 	var (
-		mu          sync.Mutex // of the results
+		mu          sync.Mutex // guards the results
 		waits, idle []*row
 		skipped     []string
 	)
-	t.Cleanup(func() { // when all programs have run
+	t.Cleanup(func() { // This runs after all programs.
 		text := renderWaiting(waits, idle, skipped)
 		if testing.Verbose() {
-			_, _ = io.WriteString(os.Stdout, text) // As the log of a test, where that is wanted.
+			_, _ = io.WriteString(os.Stdout, text) // It is a part of the test's log, if that is wanted.
 		}
 		if *waitingTable != "" && !*waitingTruth {
 			if err := writeWaiting(*waitingTable, cmp.Or(*waitingMark, "root"), text); err != nil {
@@ -742,7 +742,7 @@ func TestWaiting(t *testing.T) {
 			}
 		}
 	})
-	// The delays of a table are those of one program at a time.
+	// The delays in a table are measured with one program at a time.
 	beside := *waitingTable == "" && !*waitingTruth
 	leave := func(t *testing.T, p program, why string) {
 		mu.Lock()
@@ -810,8 +810,7 @@ func (r *row) report(t *testing.T) {
 
 func indent(text string) string { return "\t| " + strings.ReplaceAll(text, "\n", "\n\t| ") }
 
-// TestWaitingCondition answers programs by nothing but the condition input: each outcome
-// ends with the next question.
+// TestWaitingCondition answers programs with the condition input alone: each outcome ends with the next question.
 func TestWaitingCondition(t *testing.T) {
 	t.Parallel()
 	s := startWaitingServer(t)
@@ -826,7 +825,7 @@ func TestWaitingCondition(t *testing.T) {
 			if why := d.missing(s.uid); why != "" {
 				d.skip(t, why)
 			}
-			wait := object{"until": []object{{"exit": true}, {"input": true}}, "timeoutMs": (watchdog - time.Second).Milliseconds(), "format": "text"} // the program's own work is part of it
+			wait := object{"until": []object{{"exit": true}, {"input": true}}, "timeoutMs": (watchdog - time.Second).Milliseconds(), "format": "text"} // It includes the program's own work.
 			j, o := s.startWith(d.program, object{"events": []string{}, "wait": wait})
 			defer j.end()
 			for n, st := range d.steps {

@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// sixty lines, of which a pager shows the first.
+// sixtyLines is a text of which a pager shows only the first lines.
 var sixtyLines = strings.Repeat("a line of many\n", 59) + "the last line\n"
 
-// shellDialogue is that of a shell whose prompt is "NAME> ".
+// shellDialogue returns the dialogue of a shell with the prompt "NAME> ".
 func shellDialogue(name string, short bool, argv ...string) dialogue {
 	prompt := name + "> "
 	return dialogue{program{name: name, group: "shells", argv: argv, short: short, env: map[string]string{"PS1": prompt}}, []step{
@@ -20,7 +20,7 @@ func shellDialogue(name string, short bool, argv ...string) dialogue {
 	}}
 }
 
-// helperDialogue is that of the helper, which says itself when it reads.
+// helperDialogue returns the dialogue of the helper, which itself reports when it reads.
 func helperDialogue(mode, kind, prompt string) dialogue {
 	d := dialogue{program{name: mode, group: "made for it", argv: []string{"shelld-waits", mode}, short: true}, nil}
 	for n := range 3 {
@@ -29,7 +29,7 @@ func helperDialogue(mode, kind, prompt string) dialogue {
 	return d
 }
 
-// pythonDialogue is that of one that does the same without a runtime's other threads.
+// pythonDialogue returns the dialogue of a program that does the same without the other threads of a runtime.
 func pythonDialogue(name, before, ready string) dialogue {
 	d := helperDialogue(name, "line|raw", "")
 	d.argv = []string{"python3", "-c", `
@@ -48,7 +48,7 @@ while True:
 	return d
 }
 
-// one is a program that asks once.
+// one returns the dialogue of a program that asks once.
 func one(p program, st ...step) dialogue { return dialogue{p, st} }
 
 const repo = `git init -q . && seq 1 9 >f && git add f && git commit -q -m one && sed -i 's/3/three/' f && sed -i 's/8/eight/' f`
@@ -71,7 +71,7 @@ func dialogues() []dialogue {
 		helperDialogue("descriptor 9", "line", ""),
 		helperDialogue("other thread", "line", ""),
 		pythonDialogue("line, of python", `os.write(1, b"name? ")`, `None`),
-		// Its terminal is the server, which answers: nobody else is asked.
+		// Its terminal is the server, which answers: no person is asked.
 		pythonDialogue("asks its terminal, of python", `
     import tty; tty.setraw(0)
     for i in range(10):
@@ -309,7 +309,7 @@ func busyPrograms() []busy {
 	sh := func(name, line string, short bool, needs ...string) busy {
 		return busy{program: program{name: name, group: "real", sh: line, needs: needs, short: short}}
 	}
-	// A build is done again and again, so that it is there as long as it is looked at.
+	// A build is repeated, so that it runs as long as it is observed.
 	again := func(line string) string { return `while ` + line + `; do :; done` }
 	return []busy{
 		sh("sleep", `exec sleep 300`, true),

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// percentile returns what a part of the delays, from 0 to 1, is not above, in milliseconds.
+// percentile returns the delay, in milliseconds, that a part of the delays, from 0 to 1, does not exceed.
 func percentile(delays []time.Duration, part float64) string {
 	if len(delays) == 0 {
 		return "–"
@@ -20,7 +20,7 @@ func percentile(delays []time.Duration, part float64) string {
 	return fmt.Sprintf("%.1f", at.Seconds()*1e3)
 }
 
-// renderWaiting makes the tables.
+// renderWaiting returns the tables.
 func renderWaiting(waits, idle []*row, skipped []string) string {
 	var b strings.Builder
 	all, exact := &row{by: map[string]int{}}, &row{by: map[string]int{}}
@@ -86,7 +86,7 @@ func kernel() string {
 	return "Linux " + strings.TrimSpace(string(release))
 }
 
-// load is how many processes wanted to run in the last minutes, on the average.
+// load returns the load averages of the machine.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

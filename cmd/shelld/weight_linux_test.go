@@ -11,24 +11,23 @@ import (
 	"shelld/schema"
 )
 
-// The figures are in docs/performance.md; these bounds leave room for other versions
-// of Go and kernels, and for what the tests have linked in. Packages that a keeper has
-// no use for, made ready in it, are far over the first one.
+// The measured values are in docs/performance.md; these bounds leave room for other versions of Go and kernels, and for
+// the code linked into the tests. A package that a keeper does not use, but that is initialized in it, exceeds the
+// first bound by far.
 const (
 	keeperBytes = 1300 << 10
 	serverBytes = 160 << 10
 	wornBytes   = keeperBytes + 512<<10
 )
 
-// TestWeightOfIdleJobs counts what a job that does nothing costs: the keeper's own
-// memory, and what the server has grown by.
+// TestWeightOfIdleJobs measures the cost of an idle job: the keeper's private memory, and the growth of the server.
 func TestWeightOfIdleJobs(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector has memory of its own")
 	}
 	d := startDoomed(t, 0)
 	const jobs = 20
-	d.startIdle(t, jobs) // What the first jobs need is there, and ended keepers.
+	d.startIdle(t, jobs) // It sets up everything that the first jobs need, and leaves ended keepers.
 	d.call(t, "job/kill", map[string]any{"group": "idle"})
 	before := anonymous(t, d.cmd.Process.Pid)
 	d.startIdle(t, jobs)
@@ -52,7 +51,7 @@ func TestWeightOfIdleJobs(t *testing.T) {
 	d.call(t, "job/kill", map[string]any{"group": "idle"})
 }
 
-// TestKeepersDoNotGrow: what jobs leave behind in a keeper does not add up.
+// TestKeepersDoNotGrow checks that jobs do not leave more and more memory in a keeper.
 func TestKeepersDoNotGrow(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector has memory of its own")
@@ -62,7 +61,7 @@ func TestKeepersDoNotGrow(t *testing.T) {
 		mode := []schema.Mode{schema.ModePty, schema.ModePipe}[i%2]
 		d.call(t, "job/run", schema.JobRunParams{Argv: []string{"true"}, Mode: &mode})
 	}
-	d.startIdle(t, 1) // A keeper that has served many is used for it.
+	d.startIdle(t, 1) // It uses a keeper that has run many jobs.
 	for _, pid := range keepersOf(t, d.cmd.Process.Pid) {
 		if n := anonymous(t, pid); n > wornBytes {
 			t.Errorf("keeper %d has %d bytes of its own, want at most %d", pid, n, wornBytes)
@@ -78,7 +77,7 @@ func (d *doomed) startIdle(t *testing.T, n int) {
 	}
 }
 
-// keepersOf lists the keepers of a server, those without a job among them.
+// keepersOf lists the keepers of a server, including those without a job.
 func keepersOf(t testing.TB, server int) (pids []int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -101,7 +100,7 @@ func keepersOf(t testing.TB, server int) (pids []int) {
 	return pids
 }
 
-// anonymous is the memory of a process that is no file's, in bytes.
+// anonymous returns the anonymous memory of a process, in bytes.
 func anonymous(t testing.TB, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))

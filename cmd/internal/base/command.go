@@ -10,45 +10,44 @@ import (
 	"strings"
 )
 
-// StatusUsage is the exit status of a command that was called wrongly.
+// StatusUsage is the exit status after an error in the command line.
 const StatusUsage = 2
 
-// A Command is a program or one of its subcommands: a row of the table that command lines are
-// checked against, and that help is printed from.
+// A Command is a program or one of its subcommands. Command lines are parsed by this table, and help is printed from
+// it.
 type Command struct {
 	Name     string
-	Like     []string // what other programs call it; if that is given, Name is suggested
-	Operands string   // the arguments that are no flags, as help shows them; "": there are none
-	Usage    []string // the ways to call it, without its name; nil: made of the flags and Operands
+	Like     []string // names of this command in other programs; an unknown command with such a name gets Name suggested
+	Operands string   // the arguments that are not flags, as shown in help; "": it takes none
+	Usage    []string // the forms of the command line, without the name; nil: derived from the flags and Operands
 	Summary  string   // one line, for the list of commands
-	About    string   // help before the flags
-	Notes    string   // help behind the flags
-	Status   int      // exit status if it is called wrongly; 0: StatusUsage
+	About    string   // help text before the flags
+	Notes    string   // help text after the flags
+	Status   int      // exit status after an error in the command line; 0: StatusUsage
 
-	// Flags declares the flags, and returns the function that runs the command, whose result is the
-	// exit status.
+	// Flags declares the flags. It returns the function that runs the command and returns the exit status.
 	Flags func(*flag.FlagSet) func(*Call) int
-	Mixed bool // flags may follow other arguments
-	Split bool // arguments behind the first "--" are another program's: see Call.Behind
+	Mixed bool // Flags may follow other arguments.
+	Split bool // The arguments after the first "--" are for another program: see Call.Behind.
 
-	// Extra says what is wrong with an argument of a command that takes none; nil for the usual words.
+	// Extra returns the error for an argument of a command that takes none; nil: the default text.
 	Extra func(arg string) error
 
-	Commands []*Command // subcommands; then the command does nothing else
-	Default  string     // the subcommand that is run if none is named; "": one has to be named
+	Commands []*Command // subcommands; a command with subcommands does nothing itself
+	Default  string     // the subcommand to run if the command line names none; "": it must name one
 }
 
-// A Call is a command line that was understood so far.
+// A Call is a parsed command line.
 type Call struct {
-	Args   []string // the arguments that are no flags
-	Behind []string // with Command.Split: those behind "--"
+	Args   []string // the arguments that are not flags
+	Behind []string // with Command.Split: the arguments after "--"
 
 	command *Command
 	name    string
 	flags   *flag.FlagSet
 }
 
-// Name is the command with its parents, as it is called.
+// Name returns the names of the parent commands and of the command, as on the command line.
 func (c *Call) Name() string { return c.name }
 
 // Given reports whether a flag is on the command line.
@@ -57,8 +56,7 @@ func (c *Call) Given(name string) (is bool) {
 	return is
 }
 
-// Wrong prints what is wrong with the command line, and where to find help, on one line. It returns the
-// exit status.
+// Wrong prints an error in the command line, and how to get help, on one line. It returns the exit status.
 func (c *Call) Wrong(format string, args ...any) int {
 	return c.command.wrong(c.name, fmt.Errorf(format, args...))
 }
@@ -93,11 +91,11 @@ func (c *Command) run(name string, args []string) int {
 	case c.Default == "":
 		return c.wrong(name, fmt.Errorf("name a command: %s", Or(c.names())))
 	}
-	sub, _ := c.sub(c.Default) // It is in the table.
+	sub, _ := c.sub(c.Default) // Default is in the table.
 	return sub.call(name+" "+sub.Name, args, c.withFlag)
 }
 
-// withFlag returns the subcommands that have a flag.
+// withFlag returns the subcommands that have the flag.
 func (c *Command) withFlag(flagName string) (names []string) {
 	for _, sub := range c.Commands {
 		fs := flag.NewFlagSet(sub.Name, flag.ContinueOnError)
@@ -118,7 +116,7 @@ func (c *Command) names() (names []string) {
 	return names
 }
 
-// sub returns the subcommand of that name.
+// sub returns the subcommand with the name.
 func (c *Command) sub(name string) (*Command, error) {
 	names := c.names()
 	if i := slices.Index(names, name); i >= 0 {
@@ -132,7 +130,7 @@ func (c *Command) sub(name string) (*Command, error) {
 	return nil, fmt.Errorf("there is no command %q%s", name, didYouMean("", name, names))
 }
 
-// helpOf prints the help of the subcommand that args lead to.
+// helpOf prints the help of the subcommand named by args.
 func (c *Command) helpOf(name string, args []string) int {
 	for _, arg := range args {
 		if asksHelp(arg) {
@@ -150,8 +148,8 @@ func (c *Command) helpOf(name string, args []string) int {
 
 func asksHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
-// call runs a command that has no subcommands. elsewhere returns the commands that have a flag, if it is the
-// default of several; else it is nil.
+// call runs a command without subcommands. If it is the default of a command with several, elsewhere returns the
+// subcommands that have a flag; otherwise elsewhere is nil.
 func (c *Command) call(name string, args []string, elsewhere func(flagName string) []string) int {
 	call := &Call{command: c, name: name, flags: flag.NewFlagSet(name, flag.ContinueOnError)}
 	run := c.Flags(call.flags)
@@ -178,7 +176,7 @@ func (c *Command) call(name string, args []string, elsewhere func(flagName strin
 	return run(call)
 }
 
-// Help prints how the command is called, what it does, and its flags or subcommands.
+// Help prints the usage of the command, its description, and its flags or subcommands.
 func (c *Command) Help(w io.Writer, name string) {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	if c.Flags != nil {
@@ -203,7 +201,7 @@ func (c *Command) Help(w io.Writer, name string) {
 	}
 }
 
-// usage returns the ways in which the command is called.
+// usage returns the forms of the command line.
 func (c *Command) usage(fs *flag.FlagSet) []string {
 	switch {
 	case c.Usage != nil:

@@ -2,7 +2,8 @@
 
 package base
 
-// ServerDescriptors is how many files a server opens before it can answer that there are too few.
+// ServerDescriptors is the number of descriptors that a server opens before it can return an error about a lack of
+// them.
 const ServerDescriptors = 0
 
 // EnoughDescriptors returns nil: this system has no limit on open files.

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ServerDescriptors is how many files a server opens before it can answer that there are too few.
+// ServerDescriptors is the number of descriptors that a server opens before it can return an error about a lack of
+// them.
 const ServerDescriptors = 6
 
-// EnoughDescriptors returns an error if fewer than n files can be opened. It is called before
-// anything else is opened: Go makes its poller of two descriptors when it first needs it, and ends
-// the process with a report of a crash if it gets none.
+// EnoughDescriptors returns an error if fewer than n descriptors can be opened. It must be called before anything else
+// is opened: the Go runtime opens two descriptors for its poller on first use, and crashes the process if it gets none.
 func EnoughDescriptors(n int) error {
 	var open []int
 	for range n {
@@ -28,7 +28,7 @@ func EnoughDescriptors(n int) error {
 		open = append(open, fd)
 	}
 	closeAll(open)
-	time.AfterFunc(time.Hour, func() {}).Stop() // It makes the poller.
+	time.AfterFunc(time.Hour, func() {}).Stop() // This creates the poller.
 	return nil
 }
 
@@ -38,7 +38,7 @@ func closeAll(fds []int) {
 	}
 }
 
-// tooFew is nil for an error that says nothing about a lack of descriptors.
+// tooFew returns nil if err is not about a lack of descriptors.
 func tooFew(n int, err error) error {
 	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 		return nil

@@ -1,3 +1,3 @@
-// Package base is what the commands of the module are alike in: which version they are, how
-// they keep stdin and stdout for a protocol, and how they show what others have written.
+// Package base contains code that all commands of the module share: the version, the command line, how stdin and stdout
+// are reserved for a protocol, and how text from other programs is shown.
 package base

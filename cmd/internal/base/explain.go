@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Explain is an error as people read it: if it contains one of a file, only the path and the reason
-// of that remain, without the name of Go's function.
+// Explain returns the text of an error for people: if it wraps a path error, only the path and the reason of that error
+// remain, without the name of the system call.
 func Explain(err error) string {
 	text := err.Error()
 	if path, ok := errors.AsType[*fs.PathError](err); ok && path.Path != "" {
@@ -17,7 +17,7 @@ func Explain(err error) string {
 	return text
 }
 
-// Reason is why the system has refused something, for a caller that names the file in its own words.
+// Reason returns why the system call failed, for a caller that names the file itself.
 func Reason(err error) string {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err

@@ -14,13 +14,11 @@ import (
 	"shelld/schema"
 )
 
-// This file reads flags in place of the flag package's own parser, which prints the whole help with
-// each error, has errors in words for programmers, and suggests nothing. The flags themselves are
-// declared with package flag.
+// This file replaces the parser of package flag, which prints the whole help with each error, writes its errors for
+// programmers, and suggests nothing. The flags themselves are declared with package flag.
 
-// Parse sets the flags of fs, and returns the arguments that are no flags. Flags end at "--" and, unless
-// mixed, at the first argument that is none. The error is [flag.ErrHelp] if help is asked for;
-// otherwise it is one line that says what is wrong.
+// Parse sets the flags of fs, and returns the arguments that are not flags. Flags end at "--" and, unless mixed is set,
+// at the first other argument. The error is [flag.ErrHelp] if help is requested; any other error is one line of text.
 func Parse(fs *flag.FlagSet, args []string, mixed bool) (rest []string, err error) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -40,7 +38,7 @@ func Parse(fs *flag.FlagSet, args []string, mixed bool) (rest []string, err erro
 	return rest, nil
 }
 
-// parseFlag sets the flag that args begin with, and returns what follows.
+// parseFlag sets the first flag in args, and returns the arguments after it.
 func parseFlag(fs *flag.FlagSet, args []string) ([]string, error) {
 	text, rest := args[0], args[1:]
 	name, value, hasValue := strings.Cut(strings.TrimPrefix(text[1:], "-"), "=")
@@ -76,12 +74,12 @@ func noSuchFlag(fs *flag.FlagSet, text, name string) error {
 	return noFlagError{name, "there is no flag " + Visible(text, ""), didYouMean("-", name, names)}
 }
 
-// A noFlagError is of a flag that the command does not have.
+// A noFlagError reports a flag that the command does not have.
 type noFlagError struct{ name, text, meant string }
 
 func (e noFlagError) Error() string { return e.text + e.meant }
 
-// didYouMean is a question to add to an error about a wrong name, or "".
+// didYouMean returns a question to append to an error about a wrong name, or "".
 func didYouMean(before, name string, names []string) string {
 	if near := schema.Nearest(name, names); near != "" {
 		return "; did you mean " + before + near + "?"
@@ -89,7 +87,7 @@ func didYouMean(before, name string, names []string) string {
 	return ""
 }
 
-// badValue says what a flag takes, in place of what Go's parsers say.
+// badValue replaces the error of Go's parsers with one that describes the values that the flag takes.
 func badValue(f *flag.Flag, value string, err error) error {
 	if c, ok := errors.AsType[choiceError](err); ok {
 		return fmt.Errorf("-%s is %w", f.Name, c)
@@ -116,7 +114,7 @@ func badValue(f *flag.Flag, value string, err error) error {
 	return fmt.Errorf("-%s %q: %s", f.Name, value, why)
 }
 
-// notWhole says what a flag takes that is a whole number. A value that is one has more digits than fit.
+// notWhole returns the error for a flag that takes a whole number. If the value is one, it is out of range.
 func notWhole(name, value string, largest uint64) error {
 	if _, err := strconv.ParseInt(value, 0, 64); errors.Is(err, strconv.ErrSyntax) {
 		return fmt.Errorf("-%s %q: must be a whole number", name, value)
@@ -147,7 +145,7 @@ func (c Choice) Set(s string) error {
 	return nil
 }
 
-// A choiceError says which words there are. Its text goes on after "-NAME is".
+// A choiceError lists the allowed words. Its text is the continuation of "-NAME is".
 type choiceError struct {
 	given   string
 	allowed []string
@@ -157,7 +155,7 @@ func (e choiceError) Error() string {
 	return fmt.Sprintf("%s, not %q%s", Or(e.allowed), e.given, didYouMean("", e.given, e.allowed))
 }
 
-// Or joins words with commas, and "or" before the last.
+// Or joins words with commas, and with "or" before the last.
 func Or(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -165,7 +163,7 @@ func Or(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// A Level is a flag that says how much is logged.
+// A Level is a flag that sets the log level.
 type Level struct{ *slog.Level }
 
 var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}

@@ -17,7 +17,7 @@ func TestParse(t *testing.T) {
 		args  string
 		mixed bool
 		rest  []string
-		err   string // "" = none
+		err   string // "": none
 	}{
 		{"", false, nil, ""},
 		{"-n 3 a -v", false, []string{"a", "-v"}, ""},

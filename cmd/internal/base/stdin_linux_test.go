@@ -16,7 +16,7 @@ func TestPollablePipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	r.Fd() // From here on it is blocking, as a parent's pipe is.
+	r.Fd() // Fd makes it blocking, as a pipe from a parent process is.
 	p := Pollable(r)
 	if p == r {
 		t.Fatal("the pipe was not opened anew")
@@ -29,7 +29,7 @@ func TestPollablePipe(t *testing.T) {
 		t.Errorf("flags of the pipe as it was: %#x, %v", flags, err)
 	}
 	go func() {
-		_, _ = w.WriteString("text") // What is read tells.
+		_, _ = w.WriteString("text") // An error shows when the test reads.
 		_ = w.Close()
 	}()
 	if got, err := io.ReadAll(p); string(got) != "text" || err != nil {
@@ -37,7 +37,7 @@ func TestPollablePipe(t *testing.T) {
 	}
 }
 
-// A file goes on where it stands.
+// A regular file keeps its position.
 func TestPollableFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "in")
 	if err := os.WriteFile(name, []byte("gone, left"), 0o600); err != nil {

@@ -4,5 +4,5 @@ package base
 
 import "os"
 
-// Pollable returns the file as it is: only Linux opens a pipe's end anew.
+// Pollable returns f: only Linux can reopen the end of a pipe.
 func Pollable(f *os.File) *os.File { return f }

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TakeStdout makes the process's stdout the protocol's alone: it returns a
-// duplicate that nothing inherits, and lets descriptor 1 mean stderr, so that a
-// stray print of anything that is linked in cannot touch the wire.
+// TakeStdout reserves the process's stdout for the protocol: it returns a duplicate that no child inherits, and points
+// descriptor 1 at stderr, so that a stray print of any linked package cannot reach the protocol.
 func TakeStdout() (*os.File, error) {
 	fd, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -20,7 +19,7 @@ func TakeStdout() (*os.File, error) {
 	}
 	f := os.NewFile(uintptr(fd), "protocol")
 	if own := reopened(f, unix.O_WRONLY); own != f {
-		_ = f.Close() // The pipe's reader sees its end when this one is closed as well.
+		_ = f.Close() // The pipe's reader gets end of file only if this duplicate is closed as well.
 		return own, nil
 	}
 	return f, nil

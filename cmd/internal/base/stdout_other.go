@@ -4,8 +4,8 @@ package base
 
 import "os"
 
-// TakeStdout keeps stdout for the protocol as far as it can be done without
-// duplicating descriptors: what this process prints goes to stderr.
+// TakeStdout reserves stdout for the protocol as far as possible without duplicating descriptors: prints to os.Stdout
+// go to stderr.
 func TakeStdout() (*os.File, error) {
 	out := os.Stdout
 	os.Stdout = os.Stderr

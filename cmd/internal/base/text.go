@@ -9,15 +9,15 @@ import (
 	"shelld/screen"
 )
 
-// Visible shows control and format characters by name, but those in keep: U+2400 has
-// pictures of the usual ones, such as ␛, and the others come as <U+0085>.
+// Visible replaces control and format characters, except those in keep, with names: the usual ones with their pictures
+// from U+2400, such as ␛, the others with text such as <U+0085>.
 func Visible(s, keep string) string {
 	return visible(s, func(r rune) bool { return !unicode.IsPrint(r) && !strings.ContainsRune(keep, r) })
 }
 
-// VisibleControls shows control characters so (see [screen.IsControl]), but those in keep, and
-// leaves every other character as it is: spaces of all kinds, and what makes one emoji of several.
-// It is for text that is read, where Visible is for a line of which every character counts.
+// VisibleControls replaces only control characters (see [screen.IsControl]), except those in keep, in the same way. All
+// other characters stay: all kinds of spaces, and the joiners within an emoji. It is for running text; Visible is for a
+// line of which every character counts.
 func VisibleControls(s, keep string) string {
 	return visible(s, func(r rune) bool { return screen.IsControl(r) && !strings.ContainsRune(keep, r) })
 }
@@ -39,14 +39,14 @@ func visible(s string, byName func(rune) bool) string {
 	return b.String()
 }
 
-// EscapeControls returns JSON with its control characters as escapes, also those that JSON lets
-// stand: it means the same.
+// EscapeControls escapes all control characters in JSON, including those that JSON permits unescaped. The meaning stays
+// the same.
 func EscapeControls(raw []byte) []byte {
 	if !bytes.ContainsFunc(raw, screen.IsControl) {
 		return raw
 	}
 	var b bytes.Buffer
-	for _, r := range string(raw) { // controls stand in its strings alone
+	for _, r := range string(raw) { // Control characters occur only in JSON strings.
 		if screen.IsControl(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
@@ -56,7 +56,7 @@ func EscapeControls(raw []byte) []byte {
 	return b.Bytes()
 }
 
-// CellsBehind is how many cells are taken on a row of a terminal if text is printed behind others.
+// CellsBehind returns the number of cells taken on a terminal row after text is printed behind cells others.
 func CellsBehind(cells int, text string) int {
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
 		cells, text = 0, text[i+1:]

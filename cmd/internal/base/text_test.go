@@ -21,7 +21,7 @@ func TestVisible(t *testing.T) {
 		{"a\tb\nc", "\n", "a␉b\nc"},
 		{"\x1b[2K\x1b[1G\a\x00\x7f", "", "␛[2K␛[1G␇␀␡"},
 		{"\u0085\u009b1m", "", "<U+0085><U+009B>1m"},
-		{"\u202eabc\u2066\u200b\u2028\ufeff", "", "<U+202E>abc<U+2066><U+200B><U+2028><U+FEFF>"}, // what turns text round, and what nobody sees
+		{"\u202eabc\u2066\u200b\u2028\ufeff", "", "<U+202E>abc<U+2066><U+200B><U+2028><U+FEFF>"}, // direction overrides and invisible characters
 		{"a\u00a0b\u3000", "", "a<U+00A0>b<U+3000>"},
 		{"a\xffb", "", "a\ufffdb"},
 	} {

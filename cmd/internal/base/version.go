@@ -2,10 +2,10 @@ package base
 
 import "runtime/debug"
 
-// Release is the version of the source; the revision is the build's.
+// Release is the version of the source; the revision comes from the build.
 const Release = "0.1.0-dev"
 
-// Version adds what the build knows of its revision.
+// Version returns Release and, if the build has it, the revision.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

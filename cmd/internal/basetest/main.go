@@ -1,4 +1,4 @@
-// Package basetest is what the tests of the commands need alike. It is imported by tests alone.
+// Package basetest contains helpers that the tests of the commands share. Only tests import it.
 package basetest
 
 import (
@@ -14,19 +14,18 @@ import (
 	"shelld/jobs"
 )
 
-// RaceOptions is the variable that programs with the race detector read their options from.
+// RaceOptions is the environment variable with the options of the race detector.
 const RaceOptions = "GORACE"
 
-// Main is TestMain of a command: it puts copies of the test binary on PATH that are programs of
-// these names, keeps output files out of the user's directory, and fails a run that left a
-// goroutine behind.
+// Main is the TestMain of a command: it puts copies of the test binary on PATH under the names of these programs, keeps
+// output files out of the user's directory, and fails a run that leaves a goroutine behind.
 func Main(m *testing.M, programs map[string]func()) {
-	// Under the race detector each of them would sleep for a second before it exits.
+	// Under the race detector each of these programs would sleep for a second before it exits.
 	_ = os.Setenv(RaceOptions, os.Getenv(RaceOptions)+" atexit_sleep_ms=0") // The name is valid.
 	testscript.Main(leakless{m}, programs)
 }
 
-// leakless fails a run that left a goroutine behind.
+// leakless fails a run that leaves a goroutine behind.
 type leakless struct{ *testing.M }
 
 func (m leakless) Run() int {
@@ -40,9 +39,8 @@ func (m leakless) Run() int {
 	}
 	defer os.RemoveAll(state)
 	code := m.M.Run()
-	// The end of a server does not wait for its spare keeper, which is a process of this size,
-	// slow to end under the race detector; the goroutine that reaps it ends with it. goleak
-	// itself looks for about a second.
+	// A server does not wait at its end for its spare keeper, a process as large as the server, which ends slowly under
+	// the race detector; the goroutine that reaps the keeper ends with it. One goleak search takes about a second.
 	for range 20 {
 		if err = goleak.Find(); err == nil {
 			return code
@@ -52,7 +50,7 @@ func (m leakless) Run() int {
 	return max(code, 1)
 }
 
-// NeedJobs skips where this version of shelld cannot run jobs at all.
+// NeedJobs skips the test if this version of shelld cannot run jobs at all.
 func NeedJobs(t testing.TB) {
 	t.Helper()
 	if len(jobs.Platform().Modes) == 0 {
@@ -60,7 +58,7 @@ func NeedJobs(t testing.TB) {
 	}
 }
 
-// NeedProgram skips where a program is missing, but not where all of them have to be there.
+// NeedProgram skips the test if the program is missing. In CI, which must have all programs, it fails the test.
 func NeedProgram(t testing.TB, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
