@@ -27,7 +27,7 @@ type Job struct {
 	dirty atomic.Bool   // a watched process has ended
 
 	mu    sync.Mutex
-	asked []func() // requests to run; none is added once gone is closed
+	asked []func() // requests for run to execute; none is added once gone is closed
 	over  bool     // guarded by mu
 
 	// Owned by run:

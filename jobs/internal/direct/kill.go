@@ -18,7 +18,7 @@ const (
 	// slowPause is the pause once the report was sent: no process may be signalled, or killPatience is over.
 	slowPause = 250 * time.Millisecond
 	// deniedSweeps is the number of sweeps in a row that found only processes of other users after which the operation
-	// is finished: it can do no more.
+	// is reported: it can do no more.
 	deniedSweeps = 3
 	// killPatience is how long after the first KILL a report waits for processes that the kernel does not release.
 	killPatience = 10 * time.Second

@@ -56,7 +56,7 @@ func (h *host) abandon() {
 	<-h.gone
 }
 
-// readLoop handles the keeper's messages until it has ended, and reaps it.
+// readLoop handles the keeper's messages until the keeper has ended, and reaps it.
 func (h *host) readLoop() {
 	for h.readMessage() {
 	}
@@ -183,8 +183,8 @@ func (k *Keeper) onEvent(d *decoder) bool {
 }
 
 // onReady makes a spare of the host, whose keeper has forgotten the job, and then reports the job's end, so that a
-// caller that waits for the end finds the spare. If the Pool does not need it, the keeper is ended first: the end of
-// its socket shows when, because waiting for a process takes a thread.
+// caller that waits for the end finds the spare. If the Pool does not need it, the keeper is killed first, and readLoop
+// reports the end when the socket ends: waiting for a process would take a thread.
 func (h *host) onReady(k *Keeper) {
 	h.mu.Lock()
 	h.job.Store(nil) // Before keep: from then on it belongs to the next job.

@@ -12,7 +12,7 @@ const (
 	// it kills them: while stopped, they cannot fork faster than they are listed.
 	stopFirstAfter = 50
 	// deniedSweeps is the number of sweeps in a row that found only processes of other users after which the operation
-	// is finished: it can do no more.
+	// is reported: it can do no more.
 	deniedSweeps = 3
 	// killPatience is how long after the first KILL a report waits for processes that the kernel does not release, such
 	// as ones in disk wait.
@@ -59,7 +59,7 @@ type seenProc struct {
 	how     string // how it ended, or empty
 	told    bool   // TERM was sent to it
 	spared  bool   // it was started to answer TERM, and gets none
-	doubted bool   // perhaps it was being forked when TERM was sent instead: it gets TERM in the second half of the grace
+	doubted bool   // or may have been forked just when TERM was sent: it gets TERM in the second half of the grace
 
 	// State when TERM was sent to it:
 	forked  bool // it had not executed its program yet
@@ -366,7 +366,7 @@ func (op *killOp) see(st procStat) *seenProc {
 		op.omitted++
 		return p
 	}
-	p.Proc = describe(st, nil) // Without marks: checking which process holds the output reads every descriptor, and is done for survivors.
+	p.Proc = describe(st, nil) // Without marks: they make it read every descriptor, and count for survivors only.
 	op.order = append(op.order, p)
 	return p
 }

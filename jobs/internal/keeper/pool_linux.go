@@ -153,8 +153,8 @@ func (p *Pool) warm() {
 	}
 }
 
-// Close ends the spares, and makes every later Start fail. It also ends the keepers of jobs that a tracer holds
-// stopped: the caller that started the jobs waits for their Done, and then their keepers have ended as well.
+// Close ends the spares, and makes every later Start fail. Of the keepers that have a job, it ends those that a tracer
+// holds stopped. The caller that started the jobs waits for their Done; then their keepers have ended as well.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	spares := p.spares
@@ -223,7 +223,7 @@ func (p *Pool) spawn() (*host, error) {
 	return h, nil
 }
 
-// over is called by a host that has ended the rest of its keeper's job.
+// over is called by a host after it has ended the processes that its keeper has left.
 func (p *Pool) over() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,7 @@ type socket struct {
 	raw  syscall.RawConn
 	asm  assembler
 
-	dead atomic.Bool // the keeper has ended: no packet is added any more
+	dead atomic.Bool // the keeper has ended: only the present packets count
 	left int         // packets taken after that
 }
 
