@@ -9,19 +9,17 @@ import (
 	"unicode/utf16"
 )
 
-// Windows hands a program one string, which it takes apart itself. Nearly all do so by
-// the rules of CommandLineToArgvW; cmd.exe does not, and neither do batch files, which it
-// runs.
+// Windows passes one string to a program, which splits it itself. Nearly all programs do so by the rules of
+// CommandLineToArgvW; cmd.exe does not, and neither do batch files, which it runs.
 
-// maxCommandLine is what CreateProcess takes, in UTF-16 units, with the NUL at the end.
+// maxCommandLine is the limit of CreateProcess, in UTF-16 units, including the NUL at the end.
 const maxCommandLine = 32767
 
-// errBatch: there is no way to write a batch file's arguments that it cannot be made to
-// run something else by.
+// errBatch means that the program is a batch file: no quoting of its arguments is safe from making it run another
+// command.
 var errBatch = errors.New("direct: a batch file has to be run by cmd.exe")
 
-// commandLine writes arguments down so that the program at path gets them as they are.
-// The error is errBatch, or E2BIG.
+// commandLine quotes arguments so that the program at path gets them unchanged. The error is errBatch, or E2BIG.
 func commandLine(path string, argv []string) (string, error) {
 	name := strings.ToLower(path[strings.LastIndexAny(path, `\/`)+1:])
 	if strings.HasSuffix(name, ".bat") || strings.HasSuffix(name, ".cmd") {
@@ -33,8 +31,8 @@ func commandLine(path string, argv []string) (string, error) {
 			b.WriteByte(' ')
 		}
 		if i > 0 && name == "cmd.exe" && strings.EqualFold(argv[i-1], "/c") {
-			// With /s it takes off the first and the last quote, and leaves what is
-			// between them alone: that is a line, and no argument.
+			// With /s, cmd.exe removes the first and the last quote, and leaves the text between them alone: that is a
+			// line, not an argument.
 			b.WriteString(`"` + strings.Join(argv[i:], " ") + `"`)
 			break
 		}
@@ -47,8 +45,8 @@ func commandLine(path string, argv []string) (string, error) {
 	return line, nil
 }
 
-// quote writes one argument: in quotes where it is empty or has blanks in it, with a
-// backslash before each quote, and with backslashes doubled that stand before one.
+// quote writes one argument: in quotes if it is empty or contains blanks, with a backslash before each quote, and with
+// doubled backslashes before a quote.
 func quote(b *strings.Builder, arg string) {
 	quoted := arg == "" || strings.ContainsAny(arg, " \t\n\v\"")
 	if !quoted {
@@ -72,8 +70,8 @@ func quote(b *strings.Builder, arg string) {
 	b.WriteString(strings.Repeat(`\`, slashes) + `"`)
 }
 
-// environmentBlock is an environment as CreateProcess takes it: each variable with a NUL
-// behind it, and one more. One with a NUL in it is left out.
+// environmentBlock returns an environment in the form for CreateProcess: each variable with a NUL after it, and one
+// more NUL. A variable that contains a NUL is left out.
 func environmentBlock(env []string) []uint16 {
 	var block []uint16
 	for _, v := range env {

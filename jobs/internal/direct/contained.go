@@ -14,24 +14,24 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// reviewAgainAfter is how long after a look that has found somebody there is another: what
-// the kernel tells of an object may be lost.
+// reviewAgainAfter is the time from a check that has found a process to the next one: the kernel's notifications about
+// an object may be lost.
 const reviewAgainAfter = 250 * time.Millisecond
 
-// An object is what the kernel keeps a job's processes in: a job object of Windows.
+// An object is the kernel's container for a job's processes: a job object of Windows.
 type object interface {
-	// members are those that live.
+	// members returns the living processes.
 	members() ([]keeper.Proc, error)
-	// terminate ends all of them, as one.
+	// terminate ends all of them in one step.
 	terminate() error
-	// close lets go of it, which ends whoever is left.
+	// close releases the object, which ends all processes left in it.
 	close()
 }
 
 // A contained is a job in an object. Its methods may be called from any goroutine.
 //
-// It has no goroutine of its own: whoever brings news takes it a step on, under mu, and
-// the timer does where nobody may.
+// It has no goroutine of its own: the goroutine that brings news advances it, under mu, and the timer does so if no
+// news may come.
 type contained struct {
 	// Immutable:
 	log    *slog.Logger
@@ -43,9 +43,9 @@ type contained struct {
 
 	mu     sync.Mutex
 	exited bool          // the command's status is known
-	killed []keeper.Proc // whom a kill has ended; nil: there was none
-	again  *time.Timer   // calls reviewAgain; nil before there was anything to wait for
-	mute   bool          // the last list was refused, which was logged
+	killed []keeper.Proc // the processes that a kill has ended; nil: there was no kill
+	again  *time.Timer   // calls reviewAgain; nil until there is something to wait for
+	mute   bool          // the last listing failed, which was logged
 	over   bool
 }
 
@@ -53,28 +53,26 @@ func newContained(log *slog.Logger, pid int, o object, leave func()) *contained 
 	return &contained{log: log, pid: pid, object: o, leave: leave, events: keeper.NewEvents(), gone: make(chan struct{})}
 }
 
-// PID is the command's process id. It means something only until Exited.
+// PID returns the command's process ID. It is valid only until Exited.
 func (c *contained) PID() int { return c.pid }
 
-// Events tells what happens to the job, in order. The channel is closed after Empty.
-// The consumer must receive until then, but may do so late.
+// Events returns the channel of the job's events, in order. The channel is closed after Empty. The consumer must
+// receive until then, but may do so late.
 func (c *contained) Events() <-chan keeper.Event { return c.events.C() }
 
-// Notify has f called whenever there is something to receive from Events, and when that
-// is closed.
+// Notify registers f, which is called whenever there is something to receive from Events, and when Events is closed.
 func (c *contained) Notify(f func()) { c.events.Notify(f) }
 
-// Signal answers an error that wraps errors.ErrUnsupported: there are no signals.
+// Signal returns an error that wraps errors.ErrUnsupported: there are no signals.
 func (c *contained) Signal(keeper.Target, syscall.Signal) error {
 	return fmt.Errorf("send a signal to job %d: %w", c.pid, errors.ErrUnsupported)
 }
 
-// whyNotAsked is told of whoever outlives a kill that must not be forced.
+// whyNotAsked is reported for each process that survives a kill without force.
 const whyNotAsked = "this system has no signal that asks a program to end, and the kill was not to be forced"
 
-// Kill ends everybody in the job at once: there is nothing gentler that a grace could be
-// given to. Without force it does nothing but tell who lives. The error is
-// keeper.ErrGone.
+// Kill ends all processes of the job at once: there is no gentler method for which a grace period would be useful.
+// Without force it only reports the living processes. The error is keeper.ErrGone.
 func (c *contained) Kill(o keeper.KillOptions) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +95,8 @@ func (c *contained) Kill(o keeper.KillOptions) error {
 	return nil
 }
 
-// noteKilled adds whoever was not noted yet to those that a kill has ended. After that
-// there was a kill, also where it has found nobody. The caller holds c.mu.
+// noteKilled adds the new ones of alive to the processes that a kill has ended. Afterwards c.killed shows that there
+// was a kill, even if alive is empty. The caller holds c.mu.
 func (c *contained) noteKilled(alive []keeper.Proc) {
 	if c.killed == nil {
 		c.killed = []keeper.Proc{}
@@ -110,22 +108,22 @@ func (c *contained) noteKilled(alive []keeper.Proc) {
 	}
 }
 
-// alive are those that live, as far as the system tells. The caller holds c.mu.
+// alive returns the living processes, as far as the system reports them. The caller holds c.mu.
 func (c *contained) alive() []keeper.Proc {
 	alive, err := c.object.members()
 	if err != nil {
-		if !c.mute { // It is asked again and again.
+		if !c.mute { // This runs again and again.
 			c.log.Warn("list the processes of a job", "job", c.pid, "err", err)
 		}
 		c.mute = true
-		return []keeper.Proc{{PID: c.pid}} // Somebody is there: Empty would be a lie.
+		return []keeper.Proc{{PID: c.pid}} // A process may exist: Empty would be a lie.
 	}
 	c.mute = false
 	return alive
 }
 
-// Living lists what is alive besides the command now. It returns false where the job is
-// over, and where the system does not tell.
+// Living lists the living processes of the job besides the command. It returns false if the job is over, or if the
+// system does not report them.
 func (c *contained) Living() (list []keeper.Proc, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +139,7 @@ func (c *contained) Living() (list []keeper.Proc, ok bool) {
 	return slices.DeleteFunc(slices.Clone(all), isLeader), true
 }
 
-// report tells what a kill did. The caller holds c.mu.
+// report sends the report of a kill. The caller holds c.mu.
 func (c *contained) report(signals []keeper.SignalSent, killed, alive []keeper.Proc, why string) {
 	r := keeper.Report{Signals: signals}
 	for _, p := range killed {
@@ -155,7 +153,7 @@ func (c *contained) report(signals []keeper.SignalSent, killed, alive []keeper.P
 	c.events.Push(keeper.Event{Kind: keeper.Killed, Report: r})
 }
 
-// cut keeps as many as a report may have.
+// cut limits a list to the length allowed in a report.
 func cut[T any](list []T, omitted int) ([]T, int) {
 	if more := len(list) - keeper.MaxProcs; more > 0 {
 		return list[:keeper.MaxProcs], omitted + more
@@ -163,7 +161,7 @@ func cut[T any](list []T, omitted int) ([]T, int) {
 	return list, omitted
 }
 
-// leaderEnded is told when the command has ended.
+// leaderEnded is called when the command has ended.
 func (c *contained) leaderEnded(code uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,21 +176,21 @@ func (c *contained) leaderEnded(code uint32) {
 	c.review()
 }
 
-// emptied is told when the kernel has counted nobody. It may be told more than once, and
-// too early: the command's own end counts, and may not be known yet.
+// emptied is called when the kernel has reported an empty object. It may be called more than once, and too early: the
+// command's own end counts, and may not be known yet.
 func (c *contained) emptied() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.review()
 }
 
-// reviewAgain looks again where nothing was told. Who lives though the job was killed has
-// come into the object meanwhile, and is ended as well.
+// reviewAgain checks the object in case a notification was lost. A process that lives though the job was killed has
+// entered the object meanwhile, and is ended as well.
 func (c *contained) reviewAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
-		return // It was on its way when the timer was stopped.
+		return // This call had begun when the timer was stopped.
 	}
 	if alive := c.alive(); c.killed != nil && len(alive) > 0 {
 		if err := c.object.terminate(); err != nil {
@@ -203,8 +201,8 @@ func (c *contained) reviewAgain() {
 	c.review()
 }
 
-// lookLater has reviewAgain called, where something is waited for that may not be told.
-// While the command just runs, its own end is, which is. The caller holds c.mu.
+// lookLater schedules reviewAgain if an expected notification may be lost. While the command just runs, the only
+// expected one is its own end, which is never lost. The caller holds c.mu.
 func (c *contained) lookLater() {
 	switch {
 	case !c.exited && c.killed == nil:
@@ -215,7 +213,7 @@ func (c *contained) lookLater() {
 	}
 }
 
-// review ends the job where nobody is left. The caller holds c.mu.
+// review ends the job if no process is left. The caller holds c.mu.
 func (c *contained) review() {
 	if c.over {
 		return

@@ -11,15 +11,15 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// A fakeObject has the members that a test gives it.
+// A fakeObject has the members that a test sets.
 type fakeObject struct {
 	mu       sync.Mutex
 	in       []keeper.Proc
-	born     []keeper.Proc // while the next terminate goes on
+	born     []keeper.Proc // born during the next terminate
 	noList   error
 	refuses  error
 	closed   int
-	listed   chan struct{} // gets something at each list; capacity 1
+	listed   chan struct{} // gets a value at each list; capacity 1
 	killings int
 }
 
@@ -28,7 +28,7 @@ func (o *fakeObject) members() ([]keeper.Proc, error) {
 	defer o.mu.Unlock()
 	select {
 	case o.listed <- struct{}{}:
-	default: // Nobody has taken the last one yet.
+	default: // The last one was not received yet.
 	}
 	return o.in, o.noList
 }
@@ -63,7 +63,7 @@ func contain(pids ...int) (*fakeObject, *contained, *int) {
 	return o, newContained(slog.New(slog.DiscardHandler), 7, o, func() { *left++ }), left
 }
 
-// events takes what there is.
+// taken returns the available events.
 func (c *contained) taken() (all []keeper.Event) {
 	for {
 		select {
@@ -127,7 +127,7 @@ func TestContainedBackground(t *testing.T) {
 	if b := all[0].Background; len(b) != 1 || b[0].PID != 8 {
 		t.Errorf("background %+v", b)
 	}
-	c.emptied() // not true: somebody was born since
+	c.emptied() // not true: a process was born since
 	expectKinds(t, c.taken())
 	o.set(nil, nil)
 	c.emptied()
@@ -187,7 +187,7 @@ func TestContainedKillRefused(t *testing.T) {
 	}
 }
 
-// A list that cannot be had does not mean that nobody is there.
+// If the list cannot be read, there may still be processes.
 func TestContainedNoList(t *testing.T) {
 	o, c, _ := contain()
 	o.set(nil, errors.New("no list"))
@@ -215,11 +215,11 @@ func (c *contained) await(t *testing.T) {
 	}
 }
 
-// What the kernel does not tell is seen a little later: that the last one has ended.
+// If the kernel does not report that the last process has ended, that is noticed a little later.
 func TestContainedNotTold(t *testing.T) {
 	o, c, left := contain(7, 8)
 	c.leaderEnded(0)
-	for range 3 { // The looks go on, for as long as somebody lives.
+	for range 3 { // The checks continue as long as a process lives.
 		select {
 		case <-o.listed:
 		case <-time.After(watchdog):
@@ -235,7 +235,7 @@ func TestContainedNotTold(t *testing.T) {
 	}
 }
 
-// The same where the list was refused when it was told.
+// The same if the list could not be read when the end was reported.
 func TestContainedNoListThen(t *testing.T) {
 	o, c, _ := contain()
 	o.set(nil, errors.New("no list"))
@@ -246,7 +246,7 @@ func TestContainedNoListThen(t *testing.T) {
 	expectKinds(t, c.taken(), keeper.Exited, keeper.Empty)
 }
 
-// Who is born while the job is killed is ended as well, and is told among the killed.
+// A process born while the job is killed is ended as well, and reported among the killed.
 func TestContainedKillAgain(t *testing.T) {
 	o, c, _ := contain(7, 8)
 	o.born = []keeper.Proc{{PID: 9}}
@@ -262,7 +262,7 @@ func TestContainedKillAgain(t *testing.T) {
 	}
 }
 
-// A kill that has found nobody, since the command's end was not known yet, is told of.
+// A kill that has found no process, because the command's end was not known yet, is reported.
 func TestContainedKillNobody(t *testing.T) {
 	_, c, _ := contain()
 	if err := c.Kill(keeper.KillOptions{}); err != nil {
@@ -272,7 +272,7 @@ func TestContainedKillNobody(t *testing.T) {
 	expectKinds(t, c.taken(), keeper.Exited, keeper.Killed, keeper.Empty)
 }
 
-// While the command just runs, nobody looks.
+// While the command just runs, there are no checks.
 func TestContainedRuns(t *testing.T) {
 	o, c, _ := contain(7)
 	c.emptied() // not true
@@ -284,7 +284,7 @@ func TestContainedRuns(t *testing.T) {
 	expectKinds(t, c.taken(), keeper.Exited, keeper.Empty)
 }
 
-// What lives is told as it is now, and nothing is told where nobody knows.
+// Living returns the present processes, or false if they are unknown.
 func TestContainedLiving(t *testing.T) {
 	o, c, _ := contain(7, 8)
 	c.leaderEnded(0)

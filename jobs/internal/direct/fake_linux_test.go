@@ -12,19 +12,19 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// A fakeSystem has the processes that a test puts into it.
+// A fakeSystem has the processes that a test adds to it.
 type fakeSystem struct {
 	mu        sync.Mutex
 	list      map[int]process
 	status    []syscall.WaitStatus     // of the command, not taken yet
-	killed    map[int][]syscall.Signal // what was sent
+	killed    map[int][]syscall.Signal // the signals sent
 	watched   map[int]func()           // by pid
 	immune    map[int]bool             // KILL does nothing to them
 	denied    map[int]bool             // they may not be signalled
-	noList    int                      // as many lists fail
-	noWatch   error                    // what watch answers
+	noList    int                      // number of lists that fail
+	noWatch   error                    // the error of watch
 	onKill    func(pid int, s syscall.Signal)
-	afterList func() // called by processes with what it has listed
+	afterList func() // called by processes after it has made its list
 	closings  int
 }
 
@@ -109,7 +109,7 @@ func (s *fakeSystem) watch(p process, ended func()) (forget func(), err error) {
 
 func (s *fakeSystem) close() { s.closings++ }
 
-// end ends a process, and tells whoever watches it.
+// end ends a process, and calls its watch.
 func (s *fakeSystem) end(pid int) {
 	s.mu.Lock()
 	delete(s.list, pid)
@@ -132,7 +132,7 @@ func (s *fakeSystem) put(all ...process) {
 	}
 }
 
-// exit has the command exit with 0.
+// exit makes the command exit with 0.
 func (s *fakeSystem) exit(j *Job) {
 	s.mu.Lock()
 	delete(s.list, fakeLeader)
@@ -145,7 +145,7 @@ func member(pid int) process {
 	return process{pid: pid, ppid: 1, pgid: fakeLeader, sid: fakeLeader, start: uint64(pid), name: "member"}
 }
 
-// begin starts a job of a fake system. SIGCHLD, which nobody sends here, is a poke.
+// begin starts a job of a fake system. Without a real SIGCHLD, tests call poke.
 func begin(t *testing.T, s *fakeSystem) *Job {
 	t.Helper()
 	pool := newPool(slog.New(slog.DiscardHandler), s)
@@ -169,7 +169,7 @@ func begin(t *testing.T, s *fakeSystem) *Job {
 	return j
 }
 
-// Who may not be signalled is told as a survivor, and the job ends when they do.
+// A process that may not be signalled is reported as a survivor, and the job ends when it does.
 func TestFakeDenied(t *testing.T) {
 	s := newFake()
 	s.put(member(101))
@@ -190,7 +190,7 @@ func TestFakeDenied(t *testing.T) {
 	next(t, j, keeper.Empty)
 }
 
-// A pid that has become another's is not signalled, and nobody waits for it.
+// A reused pid is not signalled, and the job does not wait for it.
 func TestFakeReused(t *testing.T) {
 	s := newFake()
 	s.put(member(101))
@@ -199,7 +199,7 @@ func TestFakeReused(t *testing.T) {
 		if pid == fakeLeader && sig == syscall.SIGTERM {
 			s.put(process{pid: 101, ppid: 1, pgid: 101, sid: 101, start: 999, name: "stranger"})
 			s.mu.Lock()
-			s.killed[101] = nil // what the member was sent
+			s.killed[101] = nil // the signals sent to the member
 			s.mu.Unlock()
 			s.end(fakeLeader)
 			j.poke()
@@ -216,7 +216,7 @@ func TestFakeReused(t *testing.T) {
 	}
 }
 
-// A list that cannot be had does not mean that nobody is there.
+// If the list cannot be read, there may still be processes.
 func TestFakeNoList(t *testing.T) {
 	s := newFake()
 	s.put(member(101))
@@ -235,7 +235,7 @@ func TestFakeNoList(t *testing.T) {
 	next(t, j, keeper.Empty)
 }
 
-// Where the system tells of no end, it is looked at again and again.
+// If the system reports no ends, scans are repeated.
 func TestFakeNoWatch(t *testing.T) {
 	s := newFake()
 	s.put(member(101))
@@ -249,7 +249,7 @@ func TestFakeNoWatch(t *testing.T) {
 	next(t, j, keeper.Empty)
 }
 
-// Who ends between the look and the watch is not waited for, and his child is not missed.
+// A process that ends between the scan and the watch is not waited for, and its child is not missed.
 func TestFakeForksAway(t *testing.T) {
 	s := newFake()
 	s.put(member(101))
@@ -258,9 +258,9 @@ func TestFakeForksAway(t *testing.T) {
 	s.mu.Lock()
 	s.afterList = func() {
 		switch lists++; lists {
-		case 1: // of the exit, which another look follows
+		case 1: // for the exit; another scan follows
 			s.put(member(102))
-		case 2: // which has listed it, and it is not watched yet
+		case 2: // it is listed, and not watched yet
 			s.put(member(103))
 			s.end(102)
 		}
@@ -279,7 +279,7 @@ func TestFakeForksAway(t *testing.T) {
 		select {
 		case e := <-j.Events():
 			t.Fatalf("event %+v while a process lives", e)
-		case <-time.After(time.Millisecond): // Nobody tells that it is watched.
+		case <-time.After(time.Millisecond): // The watch is not reported.
 		case <-late:
 			t.Fatal("the child is not watched")
 		}
@@ -289,8 +289,8 @@ func TestFakeForksAway(t *testing.T) {
 	next(t, j, keeper.Empty)
 }
 
-// What does not die of KILL is stopped first, and told once patience is over; here it
-// dies in the end.
+// A process that does not die of KILL is stopped first, and reported when killPatience is over; here it dies in the
+// end.
 func TestFakeStopsFirst(t *testing.T) {
 	s := newFake()
 	s.put(member(101))
@@ -314,7 +314,7 @@ func TestFakeStopsFirst(t *testing.T) {
 	}
 }
 
-// The command of an interactive shell is hung up on again and again through the grace.
+// The command of an interactive shell gets HUP again and again through the grace period.
 func TestFakeHangsUpAgain(t *testing.T) {
 	s := newFake()
 	j := begin(t, s)
@@ -333,7 +333,7 @@ func TestFakeHangsUpAgain(t *testing.T) {
 	over(t, j)
 }
 
-// What lives behind the command is told as it is now.
+// Living returns the present processes behind the command.
 func TestFakeLiving(t *testing.T) {
 	s := newFake()
 	s.put(member(101))
@@ -356,7 +356,7 @@ func TestFakeLiving(t *testing.T) {
 	}
 }
 
-// A kill that cannot list what lives does not say that nothing does. The command is ended without a list.
+// If a kill cannot list the living processes, its report has a survivor. The command is ended without a list.
 func TestFakeKillWithoutLists(t *testing.T) {
 	s := newFake()
 	s.noList = 1 << 30

@@ -4,14 +4,14 @@ package direct
 
 import "slices"
 
-// A family is what is known of the processes of one job. It is a function of the lists
-// of processes that it is shown.
+// A family is the knowledge about the processes of one job. It is a function of the process lists that are passed to
+// look.
 type family struct {
-	server   process        // which is in no job, nor is anybody of its session
-	leader   int            // the command's pid, which is its session's number; 0 once it was reaped
-	known    map[int]uint64 // start times of those that the last list had, by pid
-	sessions map[int]bool   // numbers of sessions that are the job's
-	missed   bool           // the last look has found nobody, and nothing was forgotten for it
+	server   process        // is in no job, and neither is any process of its session
+	leader   int            // the command's pid, which is also its session's number; 0 once the command was reaped
+	known    map[int]uint64 // start times of those in the last list, by pid
+	sessions map[int]bool   // numbers of the job's sessions
+	missed   bool           // the last scan has found no process, and nothing was forgotten because of it
 }
 
 func newFamily(leader int, server process) *family {
@@ -20,13 +20,13 @@ func newFamily(leader int, server process) *family {
 
 // look picks the job's processes from a list of all, and remembers them.
 //
-// A session is entered by being born in it alone, and the command has begun one. So
-// whoever is below a process of the job is the job's, and so is everybody in a session
-// that a process of the job is in. That is repeated until there is nobody new.
+// A process enters a session only by being born in it, and the command has begun one. So every process below a process
+// of the job belongs to the job, and so does every process in a session that a process of the job is in. look repeats
+// this until it finds no new process.
 //
-// The number of a session is believed as long as each list has somebody in it. That it
-// passes to somebody else between two looks, the second of which comes when the first's
-// last process has ended, would take as many forks as there are pids.
+// The number of a session is trusted as long as each list has a process in it. For the number to be reused between two
+// scans, the second of which comes when the first one's last process has ended, it would take as many forks as there
+// are pids.
 func (f *family) look(all []process) []process {
 	var found []process
 	picked := map[int]bool{}
@@ -45,7 +45,7 @@ func (f *family) look(all []process) []process {
 	return found
 }
 
-// isForeign keeps a number that means something else by now from ever leading to the
+// isForeign reports whether a process cannot belong to the job: a number that has been reused must never lead to the
 // server, to its session, or to the kernel's own processes.
 func (f *family) isForeign(p process) bool {
 	return p.sid <= 0 || p.pid == f.server.pid || p.sid == f.server.sid
@@ -56,11 +56,11 @@ func (f *family) isOurs(p process) bool {
 	return ok && start == p.start || f.sessions[p.sid]
 }
 
-// remember forgets everybody else, and the sessions that nobody is in. The command's own
-// stays for as long as the command was not reaped.
+// remember forgets all other processes, and the sessions that have no process. The command's own session stays until
+// the command was reaped.
 func (f *family) remember(found []process) {
 	if f.missed = len(found) == 0 && !f.missed; f.missed {
-		return // One look may miss somebody: the next one is to know what this one did.
+		return // One scan may miss a process: the next one needs the knowledge that this one had.
 	}
 	clear(f.known)
 	clear(f.sessions)
@@ -73,11 +73,10 @@ func (f *family) remember(found []process) {
 	}
 }
 
-// leaderReaped says that the command's pid may be another's, once nobody is in its
-// session any more.
+// leaderReaped records that the command's pid may be reused once no process is in its session any more.
 func (f *family) leaderReaped() { f.leader = 0 }
 
-// inGroup says whether one of the processes is in a group.
+// inGroup reports whether one of the processes is in a group.
 func inGroup(list []process, group int) bool {
 	return slices.ContainsFunc(list, func(p process) bool { return p.pgid == group })
 }

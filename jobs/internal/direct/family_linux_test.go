@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestFamily shows lists of processes to a family, one after the other, and says who of
-// each is the job's.
+// TestFamily passes lists of processes to a family, one after another, and checks which processes are the job's.
 func TestFamily(t *testing.T) {
 	// pid, ppid, group, session, foreground, start
 	p := func(pid, ppid, pgid, sid int) process {
@@ -45,7 +44,7 @@ func TestFamily(t *testing.T) {
 	}
 }
 
-// Once the command was reaped, its number is the job's only while somebody has it.
+// Once the command was reaped, its number is the job's only while a process has it.
 func TestFamilyReaped(t *testing.T) {
 	f := newFamily(100, process{pid: 50, sid: 40})
 	member := process{pid: 101, ppid: 1, pgid: 100, sid: 100, start: 5}

@@ -13,8 +13,7 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// A Job is a command that runs, and what it has started. Its methods may be called from
-// any goroutine.
+// A Job is a running command, with the processes that it has started. Its methods may be called from any goroutine.
 type Job struct {
 	// Immutable once it runs:
 	pool     *Pool
@@ -25,26 +24,26 @@ type Job struct {
 
 	poked chan struct{} // any goroutine -> run; capacity 1
 	gone  chan struct{} // closed by run when nothing is left
-	dirty atomic.Bool   // somebody who was watched has ended
+	dirty atomic.Bool   // a watched process has ended
 
 	mu    sync.Mutex
-	asked []func() // what run is to do; nobody asks any more once gone is closed
+	asked []func() // requests for run to execute; none is added once gone is closed
 	over  bool     // guarded by mu
 
 	// Owned by run:
 	family   *family
 	living   []process
-	emptyRun int            // looks in a row that have found nobody
+	emptyRun int            // scans in a row that have found no process
 	reaped   bool           // the command
 	status   string         // how it ended, as in keeper.KilledProc
-	stopped  bool           // the consumer was told so
+	stopped  bool           // reported to the consumer as stopped
 	watched  map[int]*watch // by pid
-	op       *killOp        // the kill that goes on, or nil
-	unread   error          // why the last look failed
-	retry    time.Time      // when to look again after a look that failed; zero: there was none
+	op       *killOp        // the kill in progress, or nil
+	unread   error          // error of the last scan
+	retry    time.Time      // time of the next scan after a failed one; zero: none failed
 }
 
-// A watch is a process whose end is told by the system.
+// A watch is a process whose end the system reports.
 type watch struct {
 	start  uint64
 	forget func()
@@ -57,8 +56,8 @@ func newJob(p *Pool) *Job {
 	}
 }
 
-// start runs the command. The terminal is held open from before: where the last one
-// closes it, macOS throws away what was not read.
+// start runs the command. The terminal is opened before that and held: when the last holder closes it, macOS discards
+// the unread output.
 func (j *Job) start(cmd keeper.Command) (err error) {
 	if cmd.Terminal != nil {
 		if j.terminal, err = hold(cmd.Terminal); err != nil {
@@ -73,23 +72,21 @@ func (j *Job) start(cmd keeper.Command) (err error) {
 	}
 	server, _ := j.sys.find(os.Getpid())
 	j.family = newFamily(j.pid, server)
-	j.poke() // It may have ended before anybody listened.
+	j.poke() // It may have ended before any goroutine listened.
 	return nil
 }
 
-// PID is the command's process id. It means something only until Exited.
+// PID returns the command's process ID. It is valid only until Exited.
 func (j *Job) PID() int { return j.pid }
 
-// Events tells what happens to the job, in order. The channel is closed after Empty.
-// The consumer must receive until then, but may do so late.
+// Events returns the channel of the job's events, in order. The channel is closed after Empty. The consumer must
+// receive until then, but may do so late.
 func (j *Job) Events() <-chan keeper.Event { return j.events.C() }
 
-// Notify has f called whenever there is something to receive from Events, and when that
-// is closed.
+// Notify registers f, which is called whenever there is something to receive from Events, and when Events is closed.
 func (j *Job) Notify(f func()) { j.events.Notify(f) }
 
-// Kill ends the job, as keeper.Keeper's does, as far as its processes can be found. The
-// error is keeper.ErrGone.
+// Kill ends the job, like keeper.Keeper's Kill, as far as its processes can be found. The error is keeper.ErrGone.
 func (j *Job) Kill(o keeper.KillOptions) error {
 	if !j.ask(func() { j.beginKill(o) }) {
 		return keeper.ErrGone
@@ -97,22 +94,21 @@ func (j *Job) Kill(o keeper.KillOptions) error {
 	return nil
 }
 
-// Signal sends a signal to some of the job's processes, and returns when it was sent.
-// The error wraps ESRCH where the target is nobody, EPERM where it may not be
-// signalled, and is keeper.ErrGone where the job is over.
+// Signal sends a signal to some of the job's processes, and returns when it was sent. The error wraps ESRCH if the
+// target has no process, and EPERM if it may not be signalled. It is keeper.ErrGone if the job is over.
 func (j *Job) Signal(target keeper.Target, sig syscall.Signal) error {
 	answer := make(chan syscall.Errno, 1)
 	if !j.ask(func() { answer <- j.signal(target, sig) }) {
 		return keeper.ErrGone
 	}
-	// What was asked is done, also where the job is over by then.
+	// A request is carried out even if the job is over by then.
 	if errno := <-answer; errno != 0 {
 		return fmt.Errorf("send signal %d to the %s of job %d: %w", int(sig), target, j.pid, errno)
 	}
 	return nil
 }
 
-// ask has run do something. It returns false if nothing is left of the job.
+// ask makes run execute f. It returns false if nothing is left of the job.
 func (j *Job) ask(f func()) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -127,12 +123,12 @@ func (j *Job) ask(f func()) bool {
 func (j *Job) poke() {
 	select {
 	case j.poked <- struct{}{}:
-	default: // run has been poked and has not looked yet
+	default: // run has been poked and has not checked yet
 	}
 }
 
-// run serves the job until nothing of it is left. Nothing that it calls waits for
-// anything; a look at all processes takes about a millisecond.
+// run serves the job until nothing of it is left. It calls nothing that blocks; a scan of all processes takes about a
+// millisecond.
 func (j *Job) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -154,7 +150,7 @@ func (j *Job) run() {
 	}
 }
 
-// answer does what was asked.
+// answer executes the requests.
 func (j *Job) answer() {
 	j.mu.Lock()
 	asked := j.asked
@@ -164,12 +160,11 @@ func (j *Job) answer() {
 		f()
 	}
 	if len(asked) > 0 {
-		j.poke() // What was signalled may have a status by now, of which not every system sends SIGCHLD.
+		j.poke() // A signalled process may have a status by now, for which not every system sends SIGCHLD.
 	}
 }
 
-// end lets go of everything, unless somebody has asked for something meanwhile, who is
-// answered first.
+// end releases everything, unless there is a new request, which is answered first. It reports whether the job is over.
 func (j *Job) end() bool {
 	j.mu.Lock()
 	j.over = len(j.asked) == 0
@@ -195,7 +190,7 @@ func (j *Job) end() bool {
 	return true
 }
 
-// collect takes the statuses of the command that there are.
+// collect takes the available statuses of the command.
 func (j *Job) collect() {
 	for !j.reaped {
 		st, ok := j.sys.wait(j.pid)
@@ -207,7 +202,7 @@ func (j *Job) collect() {
 			j.stopped = true
 			j.events.Push(keeper.Event{Kind: keeper.Stopped, Signal: st.signal})
 		case goesOn:
-			// It may be older than the stop, which is told first.
+			// It may be older than the stop, which is reported first.
 			if p, ok := j.sys.find(j.pid); !ok || !p.stopped {
 				j.tellContinued()
 			}
@@ -223,7 +218,7 @@ func (j *Job) collect() {
 	}
 }
 
-// tellContinued tells that the command goes on, once after each stop.
+// tellContinued reports that the command continues, once after each stop.
 func (j *Job) tellContinued() {
 	if j.stopped {
 		j.stopped = false
@@ -231,7 +226,7 @@ func (j *Job) tellContinued() {
 	}
 }
 
-// exited tells that the command has ended, and who is left.
+// exited reports that the command has ended, and which processes are left.
 func (j *Job) exited(st status) {
 	j.reaped, j.status = true, keeper.HowSelf
 	j.family.leaderReaped()
@@ -243,7 +238,7 @@ func (j *Job) exited(st status) {
 	if st.signal != 0 {
 		j.status = shortName(st.signal)
 	}
-	j.glance() // One look is enough to tell this by: it should not come late.
+	j.glance() // One scan is enough for this report, which should not come late.
 	j.dirty.Store(true)
 	for _, p := range j.living[:min(len(j.living), keeper.MaxProcs)] {
 		e.Background = append(e.Background, j.describe(p))
@@ -251,8 +246,8 @@ func (j *Job) exited(st status) {
 	j.events.Push(e)
 }
 
-// review takes the job as far as it goes now, and returns true when nothing is left.
-// While the command runs and nobody ends the job, there is nothing to look at.
+// review advances the job as far as it can go now, and returns true when nothing is left. While the command runs and no
+// kill is in progress, no scan is needed.
 func (j *Job) review(now time.Time) bool {
 	if !j.reaped && j.op == nil {
 		return false
@@ -271,11 +266,11 @@ func (j *Job) review(now time.Time) bool {
 
 func (j *Job) isEmpty() bool { return j.reaped && j.emptyRun >= emptyLooks }
 
-// due is when something is to be done though nothing happens; zero: never.
+// due returns the time at which something must be done without an event; zero: never.
 func (j *Job) due() time.Time {
 	due := j.retry
 	if again := time.Now().Add(lookAgainAfter); j.stopped && !j.reaped && (due.IsZero() || again.Before(due)) {
-		due = again // macOS sends no SIGCHLD when it goes on.
+		due = again // macOS sends no SIGCHLD when it continues.
 	}
 	if j.op != nil {
 		if next := j.op.due(); due.IsZero() || next.Before(due) {

@@ -17,7 +17,7 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A run is a real job of the test, with its output and its input.
+// A run is a real job of a test, with its output and its input.
 type run struct {
 	*Job
 	t   *testing.T
@@ -49,7 +49,7 @@ func sh(t *testing.T, script string) *run {
 	return &run{j, t, bufio.NewReader(outR), inW}
 }
 
-// line reads a line of what the job prints.
+// line reads a line of the job's output.
 func (r *run) line() string {
 	r.t.Helper()
 	line, err := r.out.ReadString('\n')
@@ -94,12 +94,12 @@ func TestExitBySignal(t *testing.T) {
 	}
 }
 
-// Empty comes when the last of what the command has left behind has ended, be it no child
-// of ours, and in a session of its own, as long as it was seen while it had a parent.
+// Empty comes when the last process that the command has left behind has ended, even one that is not our child and in a
+// session of its own, if it was seen while it had a parent.
 func TestBackground(t *testing.T) {
 	r := sh(t, "{ setsid sh -c 'echo $$; read x <&3' & } 3<&0; wait")
 	pid := r.pidLine()
-	if err := r.Signal(keeper.Tree, 0); err != nil { // This looks.
+	if err := r.Signal(keeper.Tree, 0); err != nil { // This scans.
 		t.Fatal(err)
 	}
 	if err := r.Signal(keeper.Leader, syscall.SIGKILL); err != nil {
@@ -125,7 +125,7 @@ func TestBackgroundIsTold(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	next(t, r.Job, keeper.Empty) // told by the system alone
+	next(t, r.Job, keeper.Empty) // reported by the system alone
 }
 
 // A kill reaches children, other groups, other sessions, orphans of the session and
@@ -170,8 +170,7 @@ func TestKillReaches(t *testing.T) {
 	}
 }
 
-// The gap that the documentation tells of: a daemon that has left before anybody looked
-// is not the job's any more.
+// The documented gap: a daemon that has left before the first scan no longer belongs to the job.
 func TestDaemonIsNotReached(t *testing.T) {
 	r := sh(t, "(setsid sh -c 'echo $$; exec sleep 1000' >&1 & exit 0); read x; exit 0")
 	pid := r.pidLine()
@@ -212,7 +211,7 @@ func TestKillWithoutForce(t *testing.T) {
 	if len(e.Report.Survivors) == 0 || !strings.Contains(e.Report.Survivors[0].Why, "grace") {
 		t.Errorf("report %+v", e.Report)
 	}
-	if err := r.Kill(keeper.KillOptions{}); err != nil { // a later one is one of its own
+	if err := r.Kill(keeper.KillOptions{}); err != nil { // a later one is separate
 		t.Fatal(err)
 	}
 	if report := event(t, over(t, r.Job), keeper.Killed).Report; len(report.Survivors) > 0 || len(report.Killed) == 0 {
@@ -220,7 +219,7 @@ func TestKillWithoutForce(t *testing.T) {
 	}
 }
 
-// A kill that joins another brings its own deadline along.
+// A kill that joins another has its own deadline.
 func TestKillJoins(t *testing.T) {
 	r := sh(t, "trap '' TERM; echo ready; while :; do sleep 0.01; done")
 	r.line()
@@ -306,8 +305,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// On a terminal the command leads the session, is the foreground, and has nothing open
-// but its three descriptors.
+// On a terminal the command leads the session, is the foreground, and has only its three descriptors open.
 func TestTerminal(t *testing.T) {
 	term, slave, err := proc.OpenTerminal(80, 24)
 	if err != nil {
@@ -316,7 +314,7 @@ func TestTerminal(t *testing.T) {
 	defer func() { _ = term.Close() }()
 	pool := NewPool(nil)
 	defer pool.Close()
-	// Left open by whoever has started us: without close-on-exec.
+	// Inherited from the parent: without close-on-exec.
 	stray, err := unix.Dup(0)
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +337,7 @@ func TestTerminal(t *testing.T) {
 		text += string(buf[:n])
 	}
 	term.Source().Stored()
-	if !strings.Contains(text, "/dev/") || !strings.Contains(text, "\n0 1 2 3 \r\n") { // 3 is what ls reads
+	if !strings.Contains(text, "/dev/") || !strings.Contains(text, "\n0 1 2 3 \r\n") { // 3 is the directory that ls reads
 		t.Errorf("the command prints %q", text)
 	}
 	if group, err := term.ForegroundGroup(); err != nil || group != j.PID() {
@@ -353,7 +351,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// Many at once all end, whatever SIGCHLD tells together.
+// Many jobs at once all end, however SIGCHLD is merged.
 func TestMany(t *testing.T) {
 	pool := NewPool(nil)
 	defer pool.Close()

@@ -10,41 +10,37 @@ import (
 )
 
 const (
-	// stopFirstAfter sweeps that did not end the job, each one stops everybody
-	// before it kills: what forks faster than it is listed cannot, stopped.
+	// stopFirstAfter is the number of sweeps that did not end the job after which each sweep stops all processes before
+	// it kills them: while stopped, they cannot fork faster than they are listed.
 	stopFirstAfter = 20
-	// sweepPause is between two sweeps; an end that is told brings a look at once.
+	// sweepPause is the pause between two sweeps; a reported end causes a scan at once.
 	sweepPause = 2 * time.Millisecond
-	// slowPause is the same once there is nobody who may be signalled, or patience
-	// was at an end.
+	// slowPause is the pause once the report was sent: no process may be signalled, or killPatience is over.
 	slowPause = 250 * time.Millisecond
-	// deniedSweeps in a row that found only processes of other users end the
-	// operation: it can do no more.
+	// deniedSweeps is the number of sweeps in a row that found only processes of other users after which the operation
+	// is reported: it can do no more.
 	deniedSweeps = 3
-	// killPatience is how long after the first KILL a report waits for processes that
-	// the kernel does not let go of.
+	// killPatience is how long after the first KILL a report waits for processes that the kernel does not release.
 	killPatience = 10 * time.Second
-	// hangupAgain after the first HUP the command gets another, then after twice the
-	// time, and so on through the grace: an interactive bash loses one that comes
-	// between its look for signals and its wait for a key.
+	// hangupAgain is the time from the first HUP to the command's second. The time doubles with each one, through the
+	// grace period: an interactive bash loses a HUP that arrives between its check for signals and its wait for a key.
 	hangupAgain = 100 * time.Millisecond
-	// signalPasses bounds the looks for processes that were born while a signal was
-	// being sent.
+	// signalPasses is the maximum number of scans for processes that were born while a signal was being sent.
 	signalPasses = 16
 )
 
 // A killOp is one kill operation.
 type killOp struct {
 	began    time.Time
-	deadline time.Time // of the grace
+	deadline time.Time // end of the grace period
 	force    bool
 	hangup   bool
 	hangAt   time.Time     // when the command gets another HUP, if hangup
-	again    time.Duration // and how long after that the next
-	forcedAt time.Time     // of the first KILL
-	sweepAt  time.Time     // of the next
+	again    time.Duration // time from that one to the next
+	forcedAt time.Time     // time of the first KILL
+	sweepAt  time.Time     // time of the next sweep
 	sweeps   int
-	denied   int  // sweeps in a row that could signal nobody
+	denied   int  // sweeps in a row that could signal no process
 	reported bool // the report was sent; the sweeps go on, slowly
 
 	signals []keeper.SignalSent
@@ -53,15 +49,15 @@ type killOp struct {
 	omitted int
 }
 
-// A seen is one process that a kill operation met.
+// A seen is one process that a kill operation has found.
 type seen struct {
 	keeper.Proc
 	start  uint64
-	killed bool // it was sent KILL
+	killed bool // KILL was sent to it
 	denied bool // it may not be signalled
 }
 
-// due is when the operation goes on by itself.
+// due returns the time at which the operation continues by itself.
 func (op *killOp) due() time.Time {
 	switch {
 	case !op.sweepAt.IsZero():
@@ -72,8 +68,7 @@ func (op *killOp) due() time.Time {
 	return op.deadline
 }
 
-// beginKill begins a kill operation, or joins the one that goes on; package keeper's
-// kill has the table of how.
+// beginKill begins a kill operation, or joins the one in progress; package keeper's kill has the table of the results.
 func (j *Job) beginKill(o keeper.KillOptions) {
 	now := time.Now()
 	if j.op != nil && !j.op.reported {
@@ -89,7 +84,7 @@ func (j *Job) beginKill(o keeper.KillOptions) {
 			signals = append(signals, syscall.SIGHUP)
 			j.op.hangUpFrom(now)
 		}
-		j.signalAll(append(signals, syscall.SIGCONT)...) // A stopped process takes TERM only then.
+		j.signalAll(append(signals, syscall.SIGCONT)...) // A stopped process handles TERM only after CONT.
 	}
 }
 
@@ -109,14 +104,14 @@ func (j *Job) join(op *killOp, o keeper.KillOptions, now time.Time) {
 	}
 }
 
-// advance does what is due.
+// advance does the work that is due.
 func (j *Job) advance(now time.Time) {
 	op := j.op
 	switch {
 	case now.Before(op.deadline):
 		if op.hangup && !now.Before(op.hangAt) && !j.reaped {
 			op.note(syscall.SIGHUP, now)
-			_ = j.sys.kill(j.pid, syscall.SIGHUP) // Best effort: it may be going.
+			_ = j.sys.kill(j.pid, syscall.SIGHUP) // Best effort: it may be ending.
 		}
 		if op.hangup && !now.Before(op.hangAt) {
 			op.again *= 2
@@ -133,7 +128,7 @@ func (j *Job) advance(now time.Time) {
 	}
 }
 
-// hangUpFrom says when the command gets another HUP.
+// hangUpFrom sets the time at which the command gets another HUP.
 func (op *killOp) hangUpFrom(now time.Time) {
 	op.again = hangupAgain
 	op.hangAt = now.Add(hangupAgain)
@@ -143,10 +138,9 @@ func (op *killOp) note(sig syscall.Signal, now time.Time) {
 	op.signals = append(op.signals, keeper.SignalSent{Name: shortName(sig), After: max(now.Sub(op.began), 0)})
 }
 
-// signalAll gives signals to everything of the job, each once. A child that was forked
-// after its parent had been listed would never get them: it looks again until there is
-// nobody new. Everybody is looked at before anybody is signalled: of those that die of it,
-// nobody could tell the command any more.
+// signalAll sends signals to all processes of the job, each once. A child forked after its parent was listed would
+// never get them, so signalAll scans again until no process is new. All processes are inspected before any is
+// signalled: the command lines of those that die could not be read any more.
 func (j *Job) signalAll(signals ...syscall.Signal) {
 	for _, sig := range signals {
 		j.op.note(sig, time.Now())
@@ -174,7 +168,7 @@ func (j *Job) signalAll(signals ...syscall.Signal) {
 	}
 }
 
-// sweep sends KILL to everything there is.
+// sweep sends KILL to all processes.
 func (j *Job) sweep(op *killOp, now time.Time) {
 	if op.forcedAt.IsZero() {
 		op.forcedAt = now
@@ -183,7 +177,7 @@ func (j *Job) sweep(op *killOp, now time.Time) {
 	j.look()
 	if op.sweeps++; op.sweeps > stopFirstAfter {
 		for _, p := range j.living {
-			_ = j.send(p, syscall.SIGSTOP) // What it is for comes next.
+			_ = j.send(p, syscall.SIGSTOP) // KILL comes next.
 		}
 		j.look()
 	}
@@ -212,7 +206,7 @@ func (j *Job) sweep(op *killOp, now time.Time) {
 	}
 }
 
-// see notes a process at its first sight.
+// see returns the record of a process, and adds it at first sight.
 func (j *Job) see(p process) *seen {
 	op := j.op
 	if s := op.seen[p.pid]; s != nil && s.start == p.start {
@@ -229,7 +223,7 @@ func (j *Job) see(p process) *seen {
 	return s
 }
 
-// report says what became of every process that the operation has met, by the last look.
+// report returns the result for every process that the operation has found, by the last scan.
 func (j *Job) report(op *killOp) keeper.Report {
 	for _, p := range j.living {
 		j.see(p)
@@ -263,7 +257,7 @@ func (j *Job) reportLiving(op *killOp) keeper.Report {
 	return r
 }
 
-// ending is how a process ended, which the system tells of the command alone.
+// ending returns how a process ended; the system reports that for the command alone.
 func (j *Job) ending(s *seen) string {
 	switch {
 	case s.PID == j.pid && j.reaped:

@@ -4,8 +4,8 @@ package direct
 
 import "shelld/jobs/internal/keeper"
 
-// Living lists what is alive of the job now, at most keeper.MaxProcs, as far as it can be
-// found. It returns false where the job is over, or the list cannot be read.
+// Living lists the living processes of the job, at most keeper.MaxProcs, as far as they can be found. It returns false
+// if the job is over, or the list cannot be read.
 func (j *Job) Living() (list []keeper.Proc, ok bool) {
 	known := false
 	answer := make(chan []keeper.Proc, 1)
@@ -21,6 +21,6 @@ func (j *Job) Living() (list []keeper.Proc, ok bool) {
 	if !j.ask(look) {
 		return nil, false
 	}
-	list = <-answer // What was asked is done, also where the job is over by then.
+	list = <-answer // A request is carried out even if the job is over by then.
 	return list, known
 }

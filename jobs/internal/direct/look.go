@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// emptyLooks in a row must find nobody: a process that forks and exits can be
-	// missed by one.
+	// emptyLooks is the number of scans in a row that must find no process: one can miss a process that forks and
+	// exits.
 	emptyLooks = 2
-	// mostLooks at once, where there is always somebody who has just ended.
+	// mostLooks is the maximum number of scans at once, in case each finds a process that has just ended.
 	mostLooks = 32
-	// lookAgainAfter a look that the system has refused, or where it does not tell of
-	// ends.
+	// lookAgainAfter is the time to the next scan after one that the system has refused, or if it does not report ends.
 	lookAgainAfter = 250 * time.Millisecond
 )
 
-// look finds out who lives, and has the system tell the end of each, if the job's own
-// end depends on it. Where it finds nobody it makes sure of that.
+// look finds the living processes, and has the system report the end of each, if the job's own end depends on it. If it
+// finds no process, it scans again to make sure.
 func (j *Job) look() {
 	for range mostLooks {
 		settled := j.glance()
@@ -31,12 +30,12 @@ func (j *Job) look() {
 		}
 	}
 	j.dirty.Store(true)
-	j.poke() // What is asked meanwhile goes first.
+	j.poke() // New requests go first.
 }
 
-// glance is one look. It returns false where somebody has ended since.
+// glance is one scan. It returns false if a process has ended since.
 func (j *Job) glance() (settled bool) {
-	j.dirty.Store(false) // Before: whoever ends from here on makes it true again.
+	j.dirty.Store(false) // Before the scan: a process that ends from here on sets it again.
 	j.retry = time.Time{}
 	all, err := j.sys.processes()
 	j.unread = err
@@ -52,9 +51,8 @@ func (j *Job) glance() (settled bool) {
 	return j.watch()
 }
 
-// watch has the end of everybody told who is not watched yet. It returns false if one of
-// them has ended already: then it is time for another look, since others may have been
-// born of it.
+// watch asks for a report of the end of each process that is not watched yet. It returns false if one of them has ended
+// already: then another scan is needed, because that process may have had new children.
 func (j *Job) watch() bool {
 	if !j.reaped && j.op == nil {
 		return true
@@ -63,7 +61,7 @@ func (j *Job) watch() bool {
 	current := make(map[int]*watch, len(j.living))
 	for _, p := range j.living {
 		if p.pid == j.pid && !j.reaped {
-			continue // SIGCHLD tells.
+			continue // SIGCHLD reports it.
 		}
 		if w := j.watched[p.pid]; w != nil && w.start == p.start {
 			current[p.pid] = w
@@ -76,7 +74,7 @@ func (j *Job) watch() bool {
 			current[p.pid] = &watch{p.start, forget}
 		case err == syscall.ESRCH:
 			alive = false
-		default: // Nobody will tell, so that it has to be looked at.
+		default: // Its end will not be reported, so that scans must find it.
 			j.pool.log.Warn("watch a process", "pid", p.pid, "err", err)
 			j.retry = time.Now().Add(lookAgainAfter)
 		}
@@ -88,7 +86,7 @@ func (j *Job) watch() bool {
 	return alive
 }
 
-// describe tells of a process what the system knows.
+// describe returns the system's information about a process.
 func (j *Job) describe(p process) keeper.Proc {
 	command := j.sys.command(p.pid)
 	if command == "" {

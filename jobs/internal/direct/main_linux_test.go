@@ -11,7 +11,7 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// watchdog is how long anything may take that takes milliseconds.
+// watchdog is the timeout of operations that take milliseconds.
 const watchdog = 30 * time.Second
 
 // TestMain proves that the tests left no goroutine and no descriptor.
@@ -44,7 +44,7 @@ func openFiles() map[string]string {
 	return files
 }
 
-// next returns the next event of a job, which has to be of this kind.
+// next returns the next event of a job, which must be of this kind.
 func next(t *testing.T, j *Job, kind keeper.Kind) keeper.Event {
 	t.Helper()
 	select {

@@ -10,12 +10,11 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// killedCode is the status of what is ended by force, as that of taskkill is.
+// killedCode is the status of a process ended by force, as with taskkill.
 const killedCode = 1
 
-// A jobObject is a job object of the kernel's. Its handle is the only one there is, and
-// is not inherited: where it is closed, by the server's own sudden end too, the kernel
-// ends whoever is in the object.
+// A jobObject is a job object of the kernel. It has only this handle, which is not inherited: when the handle is
+// closed, also by the server's own sudden end, the kernel ends all processes in the object.
 type jobObject struct {
 	handle windows.Handle
 	once   sync.Once
@@ -27,7 +26,7 @@ type associatedPort struct {
 	port windows.Handle
 }
 
-// newJobObject makes an object that tells port by number when nobody is in it any more.
+// newJobObject makes an object whose port is notified, with number, when no process is left in it.
 func newJobObject(port windows.Handle, number uintptr) (*jobObject, error) {
 	handle, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -35,8 +34,8 @@ func newJobObject(port windows.Handle, number uintptr) (*jobObject, error) {
 	}
 	o := &jobObject{handle: handle}
 	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	// Nobody may leave it, which is so where nothing allows it. A crash ends a program
-	// without a window that waits for somebody to close it.
+	// No process may leave it, because no flag allows that. A crash ends a program without a window that waits for a
+	// user to close it.
 	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION
 	_, err = windows.SetInformationJobObject(handle, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
 	if err == nil {
@@ -65,7 +64,7 @@ type processIDList struct {
 func (o *jobObject) members() ([]keeper.Proc, error) {
 	list := new(processIDList)
 	err := windows.QueryInformationJobObject(o.handle, windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(list)), uint32(unsafe.Sizeof(*list)), nil)
-	if err != nil && err != windows.ERROR_MORE_DATA { // Then there are as many as a list may have.
+	if err != nil && err != windows.ERROR_MORE_DATA { // Then the list is as long as allowed.
 		return nil, err
 	}
 	var all []keeper.Proc
@@ -76,8 +75,8 @@ func (o *jobObject) members() ([]keeper.Proc, error) {
 	return all, nil
 }
 
-// imageName is the name of the file that a process runs. A command line cannot be read
-// without reading the process's memory.
+// imageName returns the name of the file that a process runs. A command line cannot be read without reading the
+// process's memory.
 func imageName(pid uint32) string {
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
 	if err != nil {

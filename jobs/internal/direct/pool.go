@@ -24,7 +24,7 @@ type Pool struct {
 	stop   chan struct{} // closed when jobs becomes empty
 }
 
-// NewPool returns a Pool. A nil log means that nothing is logged.
+// NewPool returns a Pool. If log is nil, nothing is logged.
 func NewPool(log *slog.Logger) *Pool {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -37,8 +37,8 @@ func newPool(log *slog.Logger, sys system) *Pool {
 	return &Pool{log: log, sys: sys, jobs: map[*Job]bool{}}
 }
 
-// Start runs the command, and returns once it was executed. The error is a
-// *keeper.StartError, or keeper.ErrClosed; after an error nothing is left.
+// Start runs the command, and returns once it was executed. The error is a *keeper.StartError, or keeper.ErrClosed;
+// after an error no process is left.
 //
 // The caller must receive from the Job's Events until the channel is closed.
 func (p *Pool) Start(cmd keeper.Command) (*Job, error) {
@@ -61,7 +61,8 @@ func (p *Pool) Start(cmd keeper.Command) (*Job, error) {
 	return j, nil
 }
 
-// enter begins to listen to SIGCHLD before the first job can send one.
+// enter adds a job. It begins to listen to SIGCHLD before the first job can cause one. It returns false if the Pool is
+// closed.
 func (p *Pool) enter(j *Job) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +71,7 @@ func (p *Pool) enter(j *Job) bool {
 	}
 	if len(p.jobs) == 0 {
 		p.stop = make(chan struct{})
-		heard := make(chan os.Signal, 1) // One is enough: whoever hears it looks at all.
+		heard := make(chan os.Signal, 1) // One is enough: the receiver checks all.
 		signal.Notify(heard, syscall.SIGCHLD)
 		go p.children(heard, p.stop)
 	}
@@ -91,7 +92,7 @@ func (p *Pool) leave(j *Job) {
 	}
 }
 
-// children wakes all jobs where the status of any child has changed.
+// children wakes all jobs when the status of any child has changed.
 func (p *Pool) children(heard chan os.Signal, stop chan struct{}) {
 	defer signal.Stop(heard)
 	for {
@@ -108,7 +109,7 @@ func (p *Pool) children(heard chan os.Signal, stop chan struct{}) {
 	}
 }
 
-// Warm does nothing: there is nothing that a start could find ready.
+// Warm does nothing: a start has nothing to prepare.
 func (p *Pool) Warm() {}
 
 // Close makes every later Start fail. It does not touch jobs.

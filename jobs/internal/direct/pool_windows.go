@@ -11,24 +11,24 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// A Job is a command that runs, and what it has started.
+// A Job is a running command, with the processes that it has started.
 type Job = contained
 
 // A Pool starts jobs.
 //
-// Goroutines: listen, from the first job on; it ends when the Pool is closed and no job
-// is left. One for each job, which waits for the command.
+// Goroutines: listen, from the first job on; it ends when the Pool is closed and no job is left. One for each job,
+// which waits for the command.
 type Pool struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
-	port   windows.Handle   // where the kernel tells who has become empty; 0 before the first job
-	jobs   map[uintptr]*Job // that are not over, by the number that the kernel tells them by
-	last   uintptr          // the number given last; 0 is no job's
+	port   windows.Handle   // receives the kernel's notifications of empty objects; 0 before the first job
+	jobs   map[uintptr]*Job // that are not over, by the number in the kernel's notifications
+	last   uintptr          // the number given last; 0 is never given to a job
 	closed bool
 }
 
-// NewPool returns a Pool. A nil log means that nothing is logged.
+// NewPool returns a Pool. If log is nil, nothing is logged.
 func NewPool(log *slog.Logger) *Pool {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -36,9 +36,8 @@ func NewPool(log *slog.Logger) *Pool {
 	return &Pool{log: log, jobs: map[uintptr]*Job{}}
 }
 
-// Start runs the command, and returns once it was let run. The error is a
-// *keeper.StartError where that is the command's, and keeper.ErrClosed once the Pool is
-// closed; after an error nothing is left. There must be no Terminal.
+// Start runs the command, and returns once it was resumed. The error is a *keeper.StartError if the command caused it,
+// and keeper.ErrClosed once the Pool is closed; after an error no process is left. There must be no Terminal.
 //
 // The caller must receive from the Job's Events until the channel is closed.
 func (p *Pool) Start(cmd keeper.Command) (*Job, error) {
@@ -70,8 +69,7 @@ func (p *Pool) Start(cmd keeper.Command) (*Job, error) {
 	return j, nil
 }
 
-// await tells of the command's end. Its handle is held until then: a pid is not given
-// away while one is open.
+// await reports the command's end. Its handle is held until then: a pid is not reused while one is open.
 func (p *Pool) await(j *Job, process windows.Handle) {
 	defer func() { _ = windows.CloseHandle(process) }() // Nothing is written by it.
 	if _, err := windows.WaitForSingleObject(process, windows.INFINITE); err != nil {
@@ -101,13 +99,12 @@ func (p *Pool) listenFirst() error {
 // activeProcessZero is JOB_OBJECT_MSG_ACTIVE_PROCESS_ZERO.
 const activeProcessZero = 4
 
-// listen passes on what the kernel tells, of which it does not promise that all arrives:
-// each job looks for itself as well, now and then.
+// listen passes on the kernel's notifications, which may be lost: each job checks its object at intervals as well.
 func (p *Pool) listen(port windows.Handle) {
 	for {
 		var message uint32
 		var number uintptr
-		var pid *windows.Overlapped // where it tells of one process
+		var pid *windows.Overlapped // set if the message is about one process
 		err := windows.GetQueuedCompletionStatus(port, &message, &number, &pid, windows.INFINITE)
 		if err != nil {
 			p.log.Error("hear from the job objects; those that run are looked at instead", "err", err)
@@ -127,8 +124,7 @@ func (p *Pool) listen(port windows.Handle) {
 	}
 }
 
-// deaf lets go of a port that tells nothing any more. The next job gets another; those
-// that run look for themselves.
+// deaf closes a port that no longer works. The next job gets another; the running ones check their objects themselves.
 func (p *Pool) deaf(port windows.Handle) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +141,7 @@ func (p *Pool) leave(number uintptr) {
 	p.end()
 }
 
-// end ends listen where nobody will need it. The caller holds p.mu.
+// end ends listen if it is no longer needed. The caller holds p.mu.
 func (p *Pool) end() {
 	if !p.closed || len(p.jobs) > 0 || p.port == 0 {
 		return
@@ -156,7 +152,7 @@ func (p *Pool) end() {
 	p.port = 0
 }
 
-// Warm does nothing: there is nothing that a start could find ready.
+// Warm does nothing: a start has nothing to prepare.
 func (p *Pool) Warm() {}
 
 // Close makes every later Start fail. It does not touch jobs.
@@ -167,7 +163,7 @@ func (p *Pool) Close() {
 	p.end()
 }
 
-// startError makes a *keeper.StartError of what the system said.
+// startError turns an error of the system into a *keeper.StartError.
 func startError(cmd keeper.Command, stage string, err error) error {
 	e := &keeper.StartError{Stage: stage, Path: cmd.Path, Errno: errnoOf(err)}
 	if isShortage(e.Errno) {

@@ -12,8 +12,8 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// send signals one process, if it is still the one that was looked at. Between that look
-// and the signal its pid would have to become another's.
+// send signals one process, if it is still the one that was found. Only if its pid is reused between the check and the
+// signal would another process get it.
 func (j *Job) send(p process, sig syscall.Signal) error {
 	if p.pid != j.pid || j.reaped {
 		if now, ok := j.sys.find(p.pid); !ok || now.start != p.start {
@@ -23,8 +23,7 @@ func (j *Job) send(p process, sig syscall.Signal) error {
 	return j.sys.kill(p.pid, sig)
 }
 
-// signal returns ESRCH if the target is nobody, or EPERM if there is nobody who may be
-// signalled.
+// signal returns ESRCH if the target has no process, or EPERM if none of its processes may be signalled.
 func (j *Job) signal(target keeper.Target, sig syscall.Signal) syscall.Errno {
 	switch target {
 	case keeper.Leader:
@@ -53,8 +52,8 @@ func (j *Job) signal(target keeper.Target, sig syscall.Signal) syscall.Errno {
 	return syscall.EINVAL
 }
 
-// foreground is the terminal's foreground group, as somebody of the command's session has
-// it; 0 where nobody has. The terminal itself tells only its master's owner and its session.
+// foreground returns the terminal's foreground group according to a process of the command's session, or 0 if there is
+// none. The terminal itself reports it only to its master's owner and its session.
 func (j *Job) foreground() int {
 	for _, p := range j.living {
 		if p.sid == j.pid && p.foreground > 0 {
@@ -64,9 +63,8 @@ func (j *Job) foreground() int {
 	return 0
 }
 
-// signalGroup signals a process group at once, so that a process that is being forked is
-// not left out. The number of a group is the job's while the command, not reaped, holds
-// it; of any other a member must be found first.
+// signalGroup signals a process group at once, so that a process that is being forked is included. The number of a
+// group is the job's while the command, not yet reaped, holds it; in any other group a member must be found first.
 func (j *Job) signalGroup(group int, sig syscall.Signal) syscall.Errno {
 	if group <= 0 {
 		return syscall.ESRCH
@@ -79,7 +77,7 @@ func (j *Job) signalGroup(group int, sig syscall.Signal) syscall.Errno {
 	return errnoOf(j.sys.kill(-group, sig))
 }
 
-// signalTree signals everything there is.
+// signalTree signals all processes of the job.
 func (j *Job) signalTree(sig syscall.Signal) syscall.Errno {
 	return keeper.SignalTree(sig, func(last map[int]uint64) (map[int]uint64, syscall.Errno) {
 		j.look()
@@ -100,7 +98,7 @@ func (j *Job) signalTree(sig syscall.Signal) syscall.Errno {
 	})
 }
 
-// errnoOf is 0 for no error.
+// errnoOf returns 0 for no error.
 func errnoOf(err error) syscall.Errno {
 	var errno syscall.Errno
 	if err != nil && !errors.As(err, &errno) {
@@ -109,7 +107,7 @@ func errnoOf(err error) syscall.Errno {
 	return errno
 }
 
-// shortName is a signal's name without SIG.
+// shortName returns a signal's name without SIG.
 func shortName(sig syscall.Signal) string {
 	return strings.TrimPrefix(unix.SignalName(sig), "SIG")
 }

@@ -17,12 +17,10 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// A parent is the part of a system that is the same on every Unix: what a process may
-// do to its children.
+// A parent is the part of a system that is the same on every Unix: the operations of a process on its children.
 type parent struct{}
 
-// start forks and executes. The child leads a session and is, on a terminal, the
-// foreground from the start.
+// start forks and executes. The child leads a session, and on a terminal it is the foreground from the start.
 func (parent) start(cmd keeper.Command) (pid int, err error) {
 	files := []*os.File{cmd.Stdin, cmd.Stdout, cmd.Stderr}
 	attr := &syscall.SysProcAttr{Setsid: true}
@@ -41,18 +39,18 @@ func (parent) start(cmd keeper.Command) (pid int, err error) {
 		case f == nil:
 			f = null
 		}
-		fds[i] = f.Fd() // This sets blocking mode, which is what programs expect.
+		fds[i] = f.Fd() // This sets blocking mode, which programs expect.
 	}
 	pid, err = syscall.ForkExec(cmd.Path, cmd.Argv, &syscall.ProcAttr{Dir: workingDirectory(cmd), Env: cmd.Env, Files: fds, Sys: attr})
-	runtime.KeepAlive(cmd) // The files must not be closed by the collector before.
+	runtime.KeepAlive(cmd) // Until here the garbage collector must not close the files.
 	if err != nil {
 		return 0, startError(cmd, stageOf(cmd, err), err)
 	}
 	return pid, nil
 }
 
-// workingDirectory is the name under which the child enters its directory. One that is held
-// goes by the descriptor, which the child has until it executes the program.
+// workingDirectory returns the name by which the child enters its directory. A directory that is held open is named by
+// its descriptor, which the child has until it executes the program.
 func workingDirectory(cmd keeper.Command) string {
 	if cmd.Directory == nil {
 		return cmd.Dir
@@ -60,8 +58,8 @@ func workingDirectory(cmd keeper.Command) string {
 	return "/proc/self/fd/" + strconv.Itoa(int(cmd.Directory.Fd()))
 }
 
-// stageOf says where a start has failed, of which the kernel tells no more than the
-// errno: it is the directory where that cannot be entered now.
+// stageOf returns the stage at which a start has failed. The kernel returns only the errno: the stage is the
+// directory's if the directory cannot be entered now.
 func stageOf(cmd keeper.Command, err error) string {
 	switch {
 	case isShortage(err):
@@ -92,11 +90,11 @@ func startError(cmd keeper.Command, stage string, err error) error {
 	return e
 }
 
-// missingInterpreter explains ENOENT for a file that exists: what was not found is the
-// interpreter in its #! line. It returns "" for any other cause.
+// missingInterpreter explains ENOENT for a file that exists: it returns the interpreter in the file's #! line that does
+// not exist. For any other cause it returns "".
 func missingInterpreter(path, dir string) string {
 	path = inDir(path, dir)
-	// Whatever it is now, opening must not wait for it.
+	// Opening must not block, whatever the file is now.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return ""
@@ -145,12 +143,12 @@ func hold(terminal *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), terminal.Name()), nil
 }
 
-// closeOnExec sees to it that no job inherits what whoever started the server has left
-// open in it: all that came through an exec is without the flag that all of our own has.
+// closeOnExec makes sure that no job inherits the descriptors that the server inherited: all that came through an exec
+// lack the close-on-exec flag, which all of our own have.
 func closeOnExec() {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {
-		return // It is a courtesy: jobs get descriptors 0 to 2 anyway.
+		return // It is only a precaution: jobs get descriptors 0 to 2 anyway.
 	}
 	for _, e := range entries {
 		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {

@@ -14,8 +14,8 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// createIn makes the command's process in the job object. It runs nothing before it is in
-// there: what it starts is in there as well, from its first instruction on.
+// createIn makes the command's process in the job object. It runs nothing before it is in the object: all processes
+// that it starts are in the object as well, from their first instruction on.
 func createIn(o *jobObject, cmd keeper.Command) (child windows.ProcessInformation, err error) {
 	if cmd.Terminal != nil {
 		return child, startError(cmd, keeper.StageTerminal, errors.ErrUnsupported)
@@ -37,14 +37,14 @@ func createIn(o *jobObject, cmd keeper.Command) (child windows.ProcessInformatio
 		_, err = windows.ResumeThread(child.Thread)
 	}
 	if err != nil {
-		_ = windows.TerminateProcess(child.Process, killedCode) // It has run nothing; its end is all that is wanted.
+		_ = windows.TerminateProcess(child.Process, killedCode) // It has run nothing; only its end matters.
 		_ = windows.CloseHandle(child.Process)                  // As above.
 		return child, fmt.Errorf("put %s into a job object: %w", cmd.Path, err)
 	}
 	return child, nil
 }
 
-// inheritable returns descriptors that the child can be given, and no other child.
+// inheritable returns descriptors that can be given to this child, and to no other child.
 func inheritable(cmd keeper.Command) (stdio [3]windows.Handle, closeAll func(), err error) {
 	closeAll = func() {
 		for _, h := range stdio {
@@ -73,8 +73,8 @@ func inheritable(cmd keeper.Command) (stdio [3]windows.Handle, closeAll func(), 
 	return stdio, closeAll, nil
 }
 
-// create makes the process, suspended. It gets these three descriptors and nothing else
-// that may be inheritable just now.
+// create makes the process, suspended. It gets these three descriptors and no other handle that may be inheritable just
+// now.
 func create(cmd keeper.Command, line string, stdio [3]windows.Handle) (child windows.ProcessInformation, err error) {
 	attributes, err := windows.NewProcThreadAttributeList(1)
 	if err != nil {
@@ -104,7 +104,7 @@ func create(cmd keeper.Command, line string, stdio [3]windows.Handle) (child win
 	info.Cb = uint32(unsafe.Sizeof(info))
 	info.Flags = windows.STARTF_USESTDHANDLES
 	info.StdInput, info.StdOutput, info.StdErr = stdio[0], stdio[1], stdio[2]
-	// Without a window: a console that nobody sees belongs to the job.
+	// Without a window: an invisible console belongs to the job.
 	const flags = windows.CREATE_SUSPENDED | windows.CREATE_UNICODE_ENVIRONMENT | windows.EXTENDED_STARTUPINFO_PRESENT |
 		windows.CREATE_NO_WINDOW | windows.CREATE_NEW_PROCESS_GROUP
 	err = windows.CreateProcess(path, line16, nil, nil, true, flags, &env[0], dir, &info.StartupInfo, &child)
@@ -118,7 +118,7 @@ func absolute(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// errnos are the system's errors that have a name elsewhere.
+// errnos maps the system's errors to the names that other systems use.
 var errnos = map[syscall.Errno]syscall.Errno{
 	windows.ERROR_FILE_NOT_FOUND: syscall.ENOENT, windows.ERROR_PATH_NOT_FOUND: syscall.ENOENT,
 	windows.ERROR_ACCESS_DENIED: syscall.EACCES, windows.ERROR_ELEVATION_REQUIRED: syscall.EACCES,
@@ -128,7 +128,7 @@ var errnos = map[syscall.Errno]syscall.Errno{
 	windows.ERROR_NO_SYSTEM_RESOURCES: syscall.ENOMEM, windows.ERROR_COMMITMENT_LIMIT: syscall.ENOMEM,
 }
 
-// errnoOf is what the rest of the program calls an error of the system's.
+// errnoOf returns the rest of the program's name for an error of the system.
 func errnoOf(err error) syscall.Errno {
 	var errno syscall.Errno
 	switch {

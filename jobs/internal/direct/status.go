@@ -4,7 +4,7 @@ package direct
 
 import "syscall"
 
-// A statusKind is what has become of a child.
+// A statusKind is a change in a child's state.
 type statusKind int
 
 const (
@@ -13,15 +13,15 @@ const (
 	goesOn
 )
 
-// A status is what wait4 tells of a child.
+// A status is the result of wait4 for a child.
 type status struct {
 	kind   statusKind
-	code   int            // of an exit; -1 where a signal has ended it
-	signal syscall.Signal // that has stopped or ended it; 0 for an exit
+	code   int            // of an exit; -1 if a signal has ended it
+	signal syscall.Signal // that stopped or ended it; 0 for an exit
 	core   bool           // a core was dumped
 }
 
-// Parts of the number that wait4 gives on a BSD, from its sys/wait.h.
+// Parts of the number that wait4 returns on a BSD, from its sys/wait.h.
 const (
 	bsdMask      = 0x7f
 	bsdStopped   = 0x7f
@@ -29,9 +29,9 @@ const (
 	bsdContinued = 0x13 // the number of its CONT; its STOP is 0x11
 )
 
-// bsdStatus reads what wait4 gives on macOS. Package syscall reads it for a system whose
-// continued children have the number of STOP: there, whom STOP has stopped goes on, and
-// who goes on was stopped by CONT.
+// bsdStatus decodes the result of wait4 on macOS. Package syscall decodes it for a system whose continued children have
+// the number of STOP: there, a child stopped by STOP seems to continue, and a child that continues seems to be stopped
+// by CONT.
 func bsdStatus(ws uint32) status {
 	high := int(ws >> 8 & 0xff)
 	switch low := ws & bsdMask; {

@@ -7,7 +7,7 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// The numbers are those of macOS, whatever this system calls by them.
+// The numbers are those of macOS, which this system may give other names.
 func TestBSDStatus(t *testing.T) {
 	const stop, tstp, cont, ttin, kill, segv = 0x11, 0x12, 0x13, 0x15, 9, 11
 	for _, test := range []struct {
@@ -32,7 +32,7 @@ func TestBSDStatus(t *testing.T) {
 	}
 }
 
-// Statuses of the command, as a fake system tells them.
+// Statuses of the command in a fake system.
 const (
 	wsStopped   = syscall.WaitStatus(syscall.SIGSTOP<<8 | 0x7f)
 	wsContinued = syscall.WaitStatus(0xffff)
@@ -51,7 +51,7 @@ func beginStopped(t *testing.T) (*fakeSystem, *Job) {
 	return s, j
 }
 
-// setStopped says whether the command is stopped, which no status tells.
+// setStopped sets whether the command is stopped, without a status.
 func (s *fakeSystem) setStopped(is bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,18 +66,18 @@ func (s *fakeSystem) addStatus(ws syscall.WaitStatus) {
 	s.status = append(s.status, ws)
 }
 
-// turn returns once the job has looked at everything there was when it was called.
+// turn returns when the job has handled all events from before the call.
 func turn(t *testing.T, j *Job) {
 	t.Helper()
-	for range 2 { // The first may be answered by a turn that had looked before.
+	for range 2 { // The first may be answered by a turn that had checked before.
 		if err := j.Signal(keeper.Leader, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// Where no status says that the command goes on, its state does: at once where anything
-// else happens, and else a little later.
+// If no status reports that the command continues, its state does: at once after another event, and otherwise a little
+// later.
 func TestFakeGoesOn(t *testing.T) {
 	for _, woken := range []bool{true, false} {
 		s, j := beginStopped(t)
@@ -87,7 +87,7 @@ func TestFakeGoesOn(t *testing.T) {
 			j.poke()
 		}
 		next(t, j, keeper.Continued)
-		s.addStatus(wsContinued) // It is told once, however late the status comes.
+		s.addStatus(wsContinued) // It is reported once, however late the status comes.
 		turn(t, j)
 		s.setStopped(true)
 		s.addStatus(wsStopped)
@@ -99,7 +99,7 @@ func TestFakeGoesOn(t *testing.T) {
 	}
 }
 
-// A status that is older than the stop does not make a command go on.
+// A status that is older than the stop does not report that the command continues.
 func TestFakeStaleContinued(t *testing.T) {
 	s, j := beginStopped(t)
 	s.addStatus(wsContinued)
@@ -109,7 +109,7 @@ func TestFakeStaleContinued(t *testing.T) {
 	next(t, j, keeper.Empty)
 }
 
-// A command that goes on and ends at once has gone on.
+// For a command that continues and ends at once, both are reported.
 func TestFakeGoesOnAndEnds(t *testing.T) {
 	s, j := beginStopped(t)
 	s.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A darwinSystem asks the kernel by sysctl, and has the end of processes told by kqueue.
+// A darwinSystem asks the kernel by sysctl, and gets reports of the end of processes from kqueue.
 type darwinSystem struct {
 	parent
 	watcher *watcher
@@ -47,8 +47,8 @@ func (darwinSystem) find(pid int) (process, bool) {
 	return processOf(info)
 }
 
-// processOf takes what is needed. The session's number is not in the list: it is asked
-// for, and 0 where the process has ended meanwhile.
+// processOf selects the needed fields. The session's number is not in the list: it is read separately, and is 0 if the
+// process has ended meanwhile.
 func processOf(info *unix.KinfoProc) (p process, alive bool) {
 	pid := int(info.Proc.P_pid)
 	if info.Proc.P_stat == stateZombie || pid <= 0 {
@@ -69,7 +69,7 @@ func (s darwinSystem) watch(p process, ended func()) (forget func(), err error) 
 	if forget, err = s.watcher.add(p.pid, ended); err != nil {
 		return nil, err
 	}
-	// The pid may have become another's between the look and the watch.
+	// The pid may have been reused between the scan and the watch.
 	if now, ok := s.find(p.pid); !ok || now.start != p.start {
 		forget()
 		return nil, unix.ESRCH

@@ -13,8 +13,8 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// Here Linux plays the part of macOS, so that what both share can be tried on real
-// processes. No server uses it: package keeper does more than this can.
+// Here Linux plays the part of macOS, so that the shared code can be tested with real processes. No server uses it:
+// package keeper does more than this can.
 type linuxSystem struct{ parent }
 
 func newSystem(*slog.Logger) system { return linuxSystem{} }
@@ -34,7 +34,7 @@ func (linuxSystem) processes() ([]process, error) {
 		if pid, err := strconv.Atoi(name); err == nil {
 			p, alive, err := readStat(pid)
 			if err != nil {
-				return nil, err // What lives cannot be told from what does not.
+				return nil, err // Without it, living processes cannot be distinguished from others.
 			}
 			if alive {
 				all = append(all, p)
@@ -44,7 +44,7 @@ func (linuxSystem) processes() ([]process, error) {
 	return all, nil
 }
 
-// statusOf reads what wait4 gives.
+// statusOf decodes the result of wait4.
 func statusOf(ws syscall.WaitStatus) status {
 	switch {
 	case ws.Stopped():
@@ -58,14 +58,14 @@ func statusOf(ws syscall.WaitStatus) status {
 }
 
 func (linuxSystem) find(pid int) (process, bool) {
-	p, alive, _ := readStat(pid) // The caller looks at all of them again.
+	p, alive, _ := readStat(pid) // The caller scans all of them again.
 	return p, alive
 }
 
-// readStat reads /proc/PID/stat. A name may contain anything, also parentheses. With an error
-// nothing is known of the process.
+// readStat reads /proc/PID/stat. A name may contain anything, even parentheses. With an error nothing is known of the
+// process.
 func readStat(pid int) (p process, alive bool, err error) {
-	// Not by package os, which takes three times as long, for each of all processes.
+	// Package os takes three times as long, for each of all processes.
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return p, false, unlessGone(err)
@@ -93,7 +93,7 @@ func readStat(pid int) (p process, alive bool, err error) {
 	}, true, nil
 }
 
-// unlessGone is err, unless it says that the process has ended or may not be looked at.
+// unlessGone returns err, unless it means that the process has ended or may not be inspected.
 func unlessGone(err error) error {
 	for _, gone := range []error{unix.ENOENT, unix.ESRCH, unix.EACCES, unix.EPERM} {
 		if err == gone {
@@ -105,7 +105,7 @@ func unlessGone(err error) error {
 
 func (linuxSystem) command(pid int) string { return proc.CommandLine(pid) }
 
-// watch has a pidfd in Go's poller, which it becomes readable in at the process's end.
+// watch uses a pidfd in Go's poller: it becomes readable when the process ends.
 func (linuxSystem) watch(p process, ended func()) (forget func(), err error) {
 	fd, err := unix.PidfdOpen(p.pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
@@ -126,7 +126,7 @@ func (linuxSystem) watch(p process, ended func()) (forget func(), err error) {
 			n, err := unix.Poll(fds, 0)
 			return err != nil || n > 0
 		})
-		if err == nil { // else it was forgotten
+		if err == nil { // otherwise it was forgotten
 			ended()
 		}
 	}()

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A watcher has a kqueue tell when processes end, be they children or not.
+// A watcher reports when processes end, children or not, with a kqueue.
 //
 // Goroutines: run, from the first process on; it owns the wait, and ends with close.
 type watcher struct {
@@ -16,7 +16,7 @@ type watcher struct {
 	mu     sync.Mutex
 	queue  int               // the kqueue's descriptor, -1 before the first process and after close
 	last   uint64            // number of the last watch
-	byPID  map[int]uint64    // the watch that the kernel has for a pid
+	byPID  map[int]uint64    // the kernel's watch for a pid
 	ended  map[uint64]func() // by number of watch
 	closed bool
 }
@@ -28,7 +28,7 @@ func newWatcher(log *slog.Logger) *watcher {
 // wakeIdent is the one user event, which ends run.
 const wakeIdent = 1
 
-// add asks for the end of a process. The error is ESRCH where it has ended.
+// add asks for the end of a process. The error is ESRCH if it has ended.
 func (w *watcher) add(pid int, ended func()) (forget func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,7 +69,7 @@ func (w *watcher) begin() error {
 	return nil
 }
 
-// change hands one change to the kernel, which does it at once. The caller holds w.mu.
+// change passes one change to the kernel, which applies it at once. The caller holds w.mu.
 func (w *watcher) change(change unix.Kevent_t) error {
 	for {
 		_, err := unix.Kevent(w.queue, []unix.Kevent_t{change}, nil, nil)
@@ -79,8 +79,8 @@ func (w *watcher) change(change unix.Kevent_t) error {
 	}
 }
 
-// forget withdraws a watch. Where the pid has become another's, whose watch replaced it,
-// the kernel's is left alone.
+// forget withdraws a watch. If the pid was reused, and a watch of the new process replaced this one, the kernel's watch
+// is left alone.
 func (w *watcher) forget(pid int, number uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,8 +144,7 @@ func (w *watcher) tell(pid int) {
 	}
 }
 
-// endAll has every job look for itself once, where nothing will be told any more. What
-// is watched later gets an error.
+// endAll makes every job scan by itself once, because there will be no more reports. Later watches get an error.
 func (w *watcher) endAll() {
 	w.mu.Lock()
 	w.closed = true

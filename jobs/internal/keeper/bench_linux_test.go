@@ -11,9 +11,8 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// BenchmarkStart runs /bin/true: bare, and under a keeper. Beside the mean it
-// tells the median and the 99th percentile of start to started, to Exited and to
-// Empty. The terminal is opened within the time.
+// BenchmarkStart runs /bin/true: bare, and under a keeper. Besides the mean it reports the median and the 99th
+// percentile of the times from start to started, to Exited and to Empty. Opening the terminal is included.
 func BenchmarkStart(b *testing.B) {
 	b.Run("bare pipe", func(b *testing.B) { measure(b, func(l *laps) { runBare(b, false, l) }) })
 	b.Run("bare terminal", func(b *testing.B) { measure(b, func(l *laps) { runBare(b, true, l) }) })
@@ -41,7 +40,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// openOutput makes what a job has for its output.
+// openOutput creates the output of a job.
 func openOutput(b *testing.B, terminal bool) (ours interface{ Close() error }, theirs *os.File) {
 	var err error
 	if terminal {
@@ -97,7 +96,7 @@ func runTrue(b *testing.B, pool *keeper.Pool, terminal bool, l *laps) {
 	_, _ = ours.Close(), theirs.Close()
 }
 
-// laps are the times of each run, by what they lead to.
+// laps are the times of all runs, by the event that ends them.
 type laps struct {
 	begun               time.Time
 	starts, exits, ends []time.Duration
@@ -110,7 +109,7 @@ func (l *laps) ended()   { l.ends = append(l.ends, time.Since(l.begun)) }
 // measure runs and reports one way to start.
 func measure(b *testing.B, run func(*laps)) { measureAfter(b, func() {}, run) }
 
-// measureAfter does so, and leaves out what it prepares.
+// measureAfter does the same, without the time of prepare.
 func measureAfter(b *testing.B, prepare func(), run func(*laps)) {
 	var l laps
 	for b.Loop() {

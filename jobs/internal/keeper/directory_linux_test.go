@@ -13,7 +13,7 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// held opens a directory in the way that stands for it and for nothing else.
+// held opens a directory for reference only (O_PATH).
 func held(t *testing.T, dir string) *os.File {
 	t.Helper()
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -25,7 +25,7 @@ func held(t *testing.T, dir string) *os.File {
 	return f
 }
 
-// leads counts the descriptors of a process that lead into a directory.
+// leads counts the descriptors of a process that refer to a path below a directory.
 func leads(t *testing.T, pid int, dir string) (n int) {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
@@ -40,8 +40,8 @@ func leads(t *testing.T, pid int, dir string) (n int) {
 	return n
 }
 
-// A directory that is given is the one in which the command starts, whatever lies under its
-// name, and neither the command nor the keeper has it open then.
+// The command starts in the given Directory, even if its name refers to something else by then, and neither the command
+// nor the keeper has it open then.
 func TestDirectoryIsHeld(t *testing.T) {
 	pool := newPool(t)
 	base := t.TempDir()
@@ -53,7 +53,7 @@ func TestDirectoryIsHeld(t *testing.T) {
 	if err := errors.Join(os.Rename(name, base+"/moved"), os.Symlink("other", name)); err != nil {
 		t.Fatal(err)
 	}
-	long := "LONG=" + strings.Repeat("x", 100_000) // more than fits in a packet: one descriptor more
+	long := "LONG=" + strings.Repeat("x", 100_000) // more than fits in a packet, so that there is one more descriptor
 	for what, limits := range map[string]keeper.Limits{"plain": {}, "by the limiter": {OpenFiles: 64}} {
 		for _, env := range [][]string{{"PATH=/usr/bin:/bin"}, {"PATH=/usr/bin:/bin", long}} {
 			out, w := pipe(t)
@@ -85,8 +85,7 @@ func TestDirectoryIsHeld(t *testing.T) {
 	}
 }
 
-// One that was removed can be entered, as the kernel has it. One that is none cannot, and the
-// error names it.
+// A removed directory can still be entered, as the kernel has it. A file cannot be entered, and the error names it.
 func TestDirectoryThatIsGone(t *testing.T) {
 	pool := newPool(t)
 	base := t.TempDir()

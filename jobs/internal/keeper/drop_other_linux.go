@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropSignals has the runtime catch them, for a channel that nobody reads: the handler
-// in assembler is written for two machines.
+// dropSignals makes the runtime catch the signals, for a channel that is never read: the assembly handler exists for
+// only two architectures.
 func dropSignals(all []unix.Signal) error {
 	dropped := make(chan os.Signal, 1)
 	for _, sig := range all {

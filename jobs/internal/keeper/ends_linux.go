@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ends tells which keepers have ended, by their pidfds. The kernel tells a parent nothing
-// of a child that somebody else traces, neither by SIGCHLD nor by waitid, before the tracer
-// lets go of it; a pidfd tells it at once.
+// ends reports which keepers have ended, by their pidfds. While another process traces a child, the kernel reports the
+// child's end to its parent neither by SIGCHLD nor by waitid until the tracer lets go of it; a pidfd reports the end at
+// once.
 type ends struct {
-	set *os.File // of pidfds, an epoll instance; it is in Go's poller itself
+	set *os.File // an epoll instance with the pidfds; it is in Go's poller itself
 	raw syscall.RawConn
 }
 
@@ -20,7 +20,7 @@ func newEnds() (*ends, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	if err := unix.SetNonblock(fd, true); err != nil { // else os.File takes it for one that blocks
+	if err := unix.SetNonblock(fd, true); err != nil { // otherwise os.File treats it as blocking
 		_ = unix.Close(fd)
 		return nil, os.NewSyscallError("fcntl", err)
 	}
@@ -33,8 +33,8 @@ func newEnds() (*ends, error) {
 	return &ends{set: set, raw: raw}, nil
 }
 
-// add has the end of a process told, once. Its pidfd leaves the set when it is closed, after
-// the process was reaped. Without pidfds, before Linux 5.4, the error is os.ErrNoHandle.
+// add registers a process. Its end is reported once. Its pidfd leaves the set when it is closed, after the process was
+// reaped. Without pidfds, before Linux 5.4, the error is os.ErrNoHandle.
 func (e *ends) add(proc *os.Process) error {
 	var failed error
 	err := proc.WithHandle(func(handle uintptr) {
@@ -52,8 +52,8 @@ func (e *ends) add(proc *os.Process) error {
 	return failed
 }
 
-// wait returns the pids of some that have ended, and nil when the set was closed. A pid may
-// be another's by now.
+// wait waits until processes have ended and returns the pids of some of them, or nil when the set was closed. A pid may
+// already belong to another process.
 func (e *ends) wait() []int {
 	var pids []int
 	closed := e.raw.Read(func(set uintptr) (done bool) {
@@ -73,8 +73,8 @@ func (e *ends) wait() []int {
 	return pids
 }
 
-// watchEnds has the socket of a keeper that has ended read to where it is empty. It runs as
-// long as the guard does.
+// watchEnds makes the reader of each ended keeper read its socket only until it is empty. It runs as long as the guard
+// does.
 func (p *Pool) watchEnds(e *ends) {
 	for pids := e.wait(); pids != nil; pids = e.wait() {
 		p.spawning.Lock()

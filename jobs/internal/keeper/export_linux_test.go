@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AwaitSpare returns when the pool has a spare that waits for its command: asleep
-// in its socket, which costs a look at /proc and no sleep of ours.
+// AwaitSpare returns when the pool has a spare that waits for its command: it is blocked in a read of its socket. This
+// reads /proc and does not sleep.
 func AwaitSpare(p *Pool) {
 	p.warmers.Wait()
 	p.mu.Lock()
@@ -23,14 +23,14 @@ func AwaitSpare(p *Pool) {
 	}
 }
 
-// Spares is how many keepers wait for a job.
+// Spares returns the number of keepers that wait for a job.
 func Spares(p *Pool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.spares)
 }
 
-// SendLate sends commands for a job as if it was not known to be over.
+// SendLate sends commands for a job as if its end was not known.
 func SendLate(k *Keeper) {
 	for _, message := range [][]byte{
 		encodeKill(k.number, KillOptions{}),
@@ -44,7 +44,7 @@ func SendLate(k *Keeper) {
 	}
 }
 
-// KillHost kills the keeper process that had the job, as if a stranger had.
+// KillHost kills the keeper process of the job, as another process might.
 func KillHost(k *Keeper) { k.host.abandon() }
 
 // AwaitStop returns when the guard has seen that the keeper was stopped.
@@ -54,11 +54,10 @@ func AwaitStop(k *Keeper) {
 	}
 }
 
-// ForgedEvent is a packet that tells of an event.
+// ForgedEvent returns a packet that reports an event.
 func ForgedEvent(kind Kind) []byte {
 	return append([]byte{lastPart}, encodeEvent(Event{Kind: kind})...)
 }
 
-// EndStanding is what Kill does to a keeper that takes no command, when it has found that
-// the job is not over.
+// EndStanding does the work of Kill for a keeper that takes no command, after Kill has found that the job is not over.
 func EndStanding(k *Keeper) bool { return k.host.endStanding(k) }

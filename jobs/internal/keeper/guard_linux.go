@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guard wakes keepers that somebody has stopped, and sees that they have ended: a job
-// knows its parent's pid, and a keeper that stands still tells nothing and ends nothing.
-// It runs from the first keeper to the last, for which stop is closed. It takes no exit
+// guard wakes stopped keepers, and detects keepers that have ended: a job knows its parent's pid, and a stopped keeper
+// reports nothing and ends nothing. It runs from the first keeper to the last, when stop is closed. It takes no exit
 // status.
 func (p *Pool) guard(children chan os.Signal, stop <-chan struct{}) {
 	defer signal.Stop(children)
@@ -26,9 +25,9 @@ func (p *Pool) guard(children chan os.Signal, stop <-chan struct{}) {
 	}
 }
 
-// startGuard is called with p.spawning held, before the first keeper is there.
+// startGuard starts the guard. It is called with p.spawning held, before the first keeper exists.
 func (p *Pool) startGuard() {
-	children := make(chan os.Signal, 1) // One is enough: each means "look at all".
+	children := make(chan os.Signal, 1) // One is enough: each means "check all".
 	signal.Notify(children, unix.SIGCHLD)
 	p.children, p.stopGuard = children, make(chan struct{})
 	go p.guard(children, p.stopGuard)
@@ -40,7 +39,7 @@ func (p *Pool) startGuard() {
 	go p.watchEnds(p.ends)
 }
 
-// watchEnd is called with p.spawning held, when the keeper was entered.
+// watchEnd watches for the end of a keeper. It is called with p.spawning held, after the keeper was entered.
 func (p *Pool) watchEnd(proc *os.Process) {
 	if p.ends == nil {
 		return
@@ -50,8 +49,8 @@ func (p *Pool) watchEnd(proc *os.Process) {
 	}
 }
 
-// lookAgain has the guard look once more: behind one that has ended there may be others.
-// It is called with p.spawning held.
+// lookAgain makes the guard check once more: behind one ended keeper there may be others. It is called with p.spawning
+// held.
 func (p *Pool) lookAgain() {
 	select {
 	case p.children <- unix.SIGCHLD:
@@ -59,7 +58,7 @@ func (p *Pool) lookAgain() {
 	}
 }
 
-// endGuard is called with p.spawning held, when there may be no keeper any more.
+// endGuard stops the guard if no keeper is left. It is called with p.spawning held.
 func (p *Pool) endGuard() {
 	if len(p.keepers) > 0 {
 		return
@@ -71,9 +70,9 @@ func (p *Pool) endGuard() {
 	}
 }
 
-// wakeStopped asks for all children at once: to ask for each keeper would take as long,
-// all in all, as the square of their number where many end together. A child that is no
-// keeper and was stopped is passed over; that it was is told to nobody else any more.
+// wakeStopped asks for all children at once: if many keepers end together, asking for each would take time that grows
+// with the square of their number. A stopped child that is not a keeper is skipped; no other code can learn of its stop
+// any more.
 func (p *Pool) wakeStopped() {
 	p.spawning.Lock()
 	defer p.spawning.Unlock()
@@ -90,19 +89,18 @@ func (p *Pool) wakeStopped() {
 		if h == nil {
 			continue
 		}
-		h.stopped.Store(true) // Before it can tell of its job's end.
-		// Of one who was continued already only the fact is of interest.
+		h.stopped.Store(true) // Before it can report its job's end.
+		// A keeper that already continues needs no signal.
 		if info.Code != cldContinued {
 			_ = h.proc.Signal(unix.SIGCONT) // It fails only when the keeper has ended.
 		}
 	}
 }
 
-// noticeDead has the socket of a keeper that has ended read to where it is empty and not to
-// its end: that does not come as long as somebody else holds the other side, which a job
-// can take from its keeper (pidfd_getfd, ptrace). One look finds one that has ended; when
-// that was reaped, there is another. Where it is a child of somebody else's, which may stay
-// for long, each keeper is looked at.
+// noticeDead has the socket of an ended keeper read until it is empty instead of to its end: the end does not come
+// while another process holds the other side, which a job can take from its keeper (pidfd_getfd, ptrace). One call
+// finds one ended child; once that is reaped, the guard checks again. If the ended child is not a keeper, it may stay
+// for long, so each keeper is checked.
 func (p *Pool) noticeDead() {
 	p.spawning.Lock()
 	defer p.spawning.Unlock()
@@ -118,7 +116,7 @@ func (p *Pool) noticeDead() {
 	}
 }
 
-// deadChild is a child that has ended and was not reaped, or 0.
+// deadChild returns the pid of a child that has ended and was not reaped, or 0.
 func deadChild(kind, id int) int {
 	for {
 		var info unix.Siginfo
@@ -133,11 +131,11 @@ func deadChild(kind, id int) int {
 	}
 }
 
-// infoPID is si_pid of what waitid tells. It stands behind three ints, where pointers may.
+// infoPID returns si_pid of a result of waitid. It follows three ints, at the next position where a pointer may be.
 func infoPID(info *unix.Siginfo) int {
 	const word = unsafe.Sizeof(uintptr(0))
 	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), (3*4+word-1)/word*word)))
 }
 
-// cldContinued is what waitid calls a process that goes on, CLD_CONTINUED.
+// cldContinued is CLD_CONTINUED, the code of waitid for a process that continues.
 const cldContinued = 6

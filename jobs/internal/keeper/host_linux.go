@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A host is the server's side of one keeper process, which serves one job after
-// the other.
+// A host is the server's side of one keeper process, which serves one job after another.
 type host struct {
 	// Immutable:
 	pool *Pool
@@ -19,14 +18,14 @@ type host struct {
 	sock *socket
 	gone chan struct{} // closed by readLoop when the process was reaped
 
-	strange bool                   // readLoop's own: it said what no keeper says
-	jobs    int                    // how many it was given; whoever took it from the Pool
-	job     atomic.Pointer[Keeper] // from start -> readLoop, which takes it out when it is over
-	stopped atomic.Bool            // somebody has stopped the process
-	ended   atomic.Bool            // it has ended, and its pid may soon be another's
+	strange bool                   // readLoop's own: it sent a message that no keeper sends
+	jobs    int                    // number of jobs it was given; only for the goroutine that took it from the Pool
+	job     atomic.Pointer[Keeper] // from start -> readLoop, which removes it when the job is over
+	stopped atomic.Bool            // another process has stopped it
+	ended   atomic.Bool            // the process has ended, and its pid may soon be reused
 
-	// mu is held while the process is looked at and ended for the sake of one job: it is
-	// not reaped meanwhile, nor made the next one's.
+	// mu is held while the process is checked and ended on behalf of one job: meanwhile it is neither reaped nor given
+	// the next job.
 	mu sync.Mutex
 }
 
@@ -34,7 +33,7 @@ func newHost(p *Pool, proc *os.Process, sock *socket) *host {
 	return &host{pool: p, proc: proc, sock: sock, gone: make(chan struct{})}
 }
 
-// start gives the host, which is a spare, its next job.
+// start gives its next job to the host, which has none.
 func (h *host) start(cmd Command) (*Keeper, error) {
 	h.jobs++
 	k := newKeeper(h, h.jobs)
@@ -45,19 +44,19 @@ func (h *host) start(cmd Command) (*Keeper, error) {
 	return k, nil
 }
 
-// isGone says whether a send failed because the keeper has ended. ECONNRESET is
-// that with commands of ours unread.
+// isGone reports whether a send failed because the keeper has ended. ECONNRESET means that it ended with unread
+// commands.
 func isGone(err error) bool {
 	return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, os.ErrClosed)
 }
 
-// abandon ends a keeper without a job, and returns when it was reaped.
+// abandon kills a keeper without a job, and returns when it was reaped.
 func (h *host) abandon() {
 	_ = h.proc.Kill() // Best effort: it may have ended by itself.
 	<-h.gone
 }
 
-// readLoop passes on what the keeper says until it has ended, and reaps it.
+// readLoop handles the keeper's messages until the keeper has ended, and reaps it.
 func (h *host) readLoop() {
 	for h.readMessage() {
 	}
@@ -70,7 +69,7 @@ func (h *host) readLoop() {
 	h.mu.Lock()
 	h.ended.Store(true)
 	h.mu.Unlock()
-	_, _ = h.proc.Wait() // The status says nothing that matters.
+	_, _ = h.proc.Wait() // The status does not matter.
 	h.pool.forget(h)
 	if k != nil {
 		h.endLost(k, first)
@@ -82,8 +81,8 @@ func (h *host) readLoop() {
 	close(h.gone)
 }
 
-// endLost ends what the keeper has left of its job, if it has not told the end, or somebody
-// else has. Of what was ended before there is a report already.
+// endLost ends the rest of the keeper's job, unless the keeper has reported the job's end. A report from a strange
+// keeper does not count, because another process may have sent it. first is the report of the processes ended before.
 func (h *host) endLost(k *Keeper, first Report) {
 	if !k.commanded.Load() || k.ended && !h.strange {
 		return
@@ -95,8 +94,8 @@ func (h *host) endLost(k *Keeper, first Report) {
 	}
 }
 
-// readMessage returns false when the keeper has ended, or is no keeper any more: it says
-// what none says, so that somebody speaks in its name, or has changed it.
+// readMessage handles one message. It returns false when the keeper has ended, or has sent a message that no keeper
+// sends: then another process speaks in its name, or has modified it.
 func (h *host) readMessage() bool {
 	message, err := h.sock.receive()
 	if err != nil && err != errMalformed {
@@ -116,7 +115,7 @@ func (h *host) readMessage() bool {
 	return false
 }
 
-// then is the report of what was done after what r tells.
+// then returns the report of two operations, r and the later one.
 func (r Report) then(more Report) Report {
 	if len(r.Signals) == 0 {
 		return more
@@ -126,15 +125,15 @@ func (r Report) then(more Report) Report {
 	return r
 }
 
-// noticeDeath is told that the process has ended.
+// noticeDeath is called when the process has ended.
 func (h *host) noticeDeath() {
 	if h != nil {
 		h.sock.finish()
 	}
 }
 
-// onMessage takes what the keeper tells of the job, unless it is malformed or out of turn:
-// then nothing of it is taken.
+// onMessage handles a message about the job. It returns false if the message is malformed or out of turn: then it has
+// no effect.
 func (k *Keeper) onMessage(d *decoder) bool {
 	switch op := d.byte(); op {
 	case opStarted, opFailed:
@@ -155,8 +154,7 @@ func (k *Keeper) onMessage(d *decoder) bool {
 	return false
 }
 
-// onStarted takes the answer to the start, which comes first and once: start waits for no
-// other.
+// onStarted handles the answer to the start, which comes first and only once: start waits for no second one.
 func (k *Keeper) onStarted(op byte, d *decoder) bool {
 	reply := startReply{}
 	if op == opStarted {
@@ -172,8 +170,7 @@ func (k *Keeper) onStarted(op byte, d *decoder) bool {
 	return true
 }
 
-// onEvent takes an event. That of the exit comes once, and none follows the end. That a
-// keeper is lost is nothing that it could say.
+// onEvent handles an event. Exited comes once, and no event follows the end. A keeper cannot report its own loss.
 func (k *Keeper) onEvent(d *decoder) bool {
 	e := d.event()
 	known := e.Kind >= Exited && e.Kind <= Limited && e.Kind != Lost
@@ -185,25 +182,23 @@ func (k *Keeper) onEvent(d *decoder) bool {
 	return true
 }
 
-// onReady makes a spare of the host, whose keeper has forgotten the job, and then
-// tells the job's end, so that whoever waits for that finds the spare. If the Pool
-// has no use for it, it is ended first: the end of its socket says when, since to wait
-// for a process takes a thread.
+// onReady makes a spare of the host, whose keeper has forgotten the job, and then reports the job's end, so that a
+// caller that waits for the end finds the spare. If the Pool does not need it, the keeper is killed first, and readLoop
+// reports the end when the socket ends: waiting for a process would take a thread.
 func (h *host) onReady(k *Keeper) {
 	h.mu.Lock()
-	h.job.Store(nil) // Before keep: from there on it is the next one's.
+	h.job.Store(nil) // Before keep: from then on it belongs to the next job.
 	h.mu.Unlock()
 	if !h.wasStopped() && h.pool.keep(h) {
 		k.over()
 		return
 	}
 	h.job.Store(k)
-	_ = h.proc.Kill() // Best effort, and it has no child: it may have ended by itself.
+	_ = h.proc.Kill() // Best effort: it may have ended by itself. It has no child.
 }
 
-// wasStopped says whether somebody has ever stopped the keeper, which a job can
-// do. It asks the kernel as well: the guard may not have come to it yet. The
-// caller knows that the keeper was not reaped.
+// wasStopped reports whether another process has ever stopped the keeper, which a job can do. It asks the kernel as
+// well: the guard may not have handled it yet. The caller knows that the keeper was not reaped.
 func (h *host) wasStopped() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, h.proc.Pid, &info, unix.WSTOPPED|unix.WCONTINUED|unix.WNOHANG, nil)

@@ -11,14 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// missingInterpreter explains ENOENT for a file that exists: what the kernel did
-// not find is the interpreter that the file names. It returns "" for any other
-// cause.
+// missingInterpreter explains ENOENT for a file that exists: it returns the interpreter that the file names and that
+// does not exist. For any other cause it returns "".
 func missingInterpreter(path, dir string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	// Whatever it is now, opening must not wait for it.
+	// Opening must not block, whatever the file is now.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return ""
@@ -41,7 +40,7 @@ func missingInterpreter(path, dir string) string {
 	return interpreter
 }
 
-// namedInterpreter reads the #! line, or the program interpreter of an ELF file.
+// namedInterpreter returns the interpreter of the #! line, or the program interpreter of an ELF file.
 func namedInterpreter(f *os.File) string {
 	head := make([]byte, 256) // as much as the kernel looks at
 	n, _ := f.ReadAt(head, 0)
@@ -56,9 +55,8 @@ func namedInterpreter(f *os.File) string {
 	return elfInterpreter(f, head)
 }
 
-// elfInterpreter reads the program header PT_INTERP. The package debug/elf would do
-// it as well, and takes 30 KiB of memory in every keeper for the sections that nobody
-// looks at.
+// elfInterpreter reads the program header PT_INTERP. The package debug/elf could do it as well, but takes 30 KiB of
+// memory in every keeper for sections that are not used.
 func elfInterpreter(f io.ReaderAt, head []byte) string {
 	const class64, bigEndian, interp = 2, 2, 3
 	if len(head) < 64 || string(head[:4]) != "\x7fELF" {

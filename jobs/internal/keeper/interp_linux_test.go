@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Every program that this system has is read as the library for such files reads it.
+// For every program of this system, the result is the same as that of the library for such files.
 func TestELFInterpreter(t *testing.T) {
 	files, err := filepath.Glob("/usr/bin/[a-m]*")
 	if err != nil {
@@ -23,7 +23,7 @@ func TestELFInterpreter(t *testing.T) {
 	for _, name := range append(files, self) {
 		image, err := elf.Open(name)
 		if err != nil {
-			continue // a script, or another thing that is no program
+			continue // a script, or another file that is not a program
 		}
 		want := ""
 		for _, p := range image.Progs {
@@ -46,7 +46,7 @@ func TestELFInterpreter(t *testing.T) {
 	}
 }
 
-// Headers that promise more than the file has, of each kind, name nobody.
+// Headers that refer to more data than the file has, of each kind, yield no interpreter.
 func TestELFInterpreterMalformed(t *testing.T) {
 	for class := range byte(4) {
 		for order := range byte(4) {

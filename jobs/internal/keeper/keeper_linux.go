@@ -11,22 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Keeper is the server's side of one job: of the keeper process while it serves
-// that job. Its methods may be called from any goroutine.
+// A Keeper is the server's side of one job, and of the keeper process while it serves that job. Its methods may be
+// called from any goroutine.
 type Keeper struct {
 	// Immutable:
 	host   *host
-	number int // of the job, among those that the host was given
+	number int // of the job, among those of the host
 	pid    int // of the command; set by readLoop before started
 
 	commanded atomic.Bool     // the start was sent
 	answered  bool            // readLoop's own: the keeper answered the start
-	exited    bool            // readLoop's own: it told the command's exit
-	ended     bool            // readLoop's own: the keeper told that nothing is left
-	forgotten bool            // readLoop's own: and that it has nothing of the job
+	exited    bool            // readLoop's own: it reported the command's exit
+	ended     bool            // readLoop's own: it reported that nothing is left
+	forgotten bool            // readLoop's own: it reported that it has given up the job
 	started   chan startReply // from readLoop -> start; buffered, closed if there is none
 	queue     *eventQueue     // from readLoop -> the consumer of Events
-	done      chan struct{}   // closed by readLoop, by way of over
+	done      chan struct{}   // closed by readLoop, through over
 
 	mu      sync.Mutex
 	seq     int                        // of the last signal
@@ -48,35 +48,32 @@ func newKeeper(h *host, number int) *Keeper {
 	}
 }
 
-// PID is the command's process id. It means something only until Exited.
+// PID returns the command's process ID. It is valid only until Exited.
 func (k *Keeper) PID() int { return k.pid }
 
-// Process is the keeper's own process id, the id of the job's session. After Done
-// it may be another job's.
+// Process returns the keeper's own process ID, which is also the ID of the job's session. After Done it may belong to
+// another job.
 func (k *Keeper) Process() int { return k.host.proc.Pid }
 
-// Events tells what happens to the job, in order. The channel is closed after
-// Empty or Lost, at Done. The consumer must receive until then, but may do so late.
+// Events returns the channel of the job's events, in order. The channel is closed after Empty or Lost, at Done. The
+// consumer must receive until then, but may do so late.
 func (k *Keeper) Events() <-chan Event { return k.queue.out }
 
-// Notify has f called whenever there is something to receive from Events, and when that
-// is closed: for a consumer who does not wait there. f is called on goroutines of this
-// package, and must not wait for a Keeper.
+// Notify registers f, which is called whenever there is something to receive from Events, and when Events is closed:
+// for a consumer that does not block on Events. f is called on goroutines of this package, and must not wait for a
+// Keeper.
 func (k *Keeper) Notify(f func()) { k.queue.notify(f) }
 
-// Done is closed when the keeper process has nothing of the job any more: it has
-// let go of the terminal and waits for another job, or it was reaped. The latter
-// is so for every Done that comes after the Pool was closed.
+// Done returns a channel that is closed when the keeper process has nothing of the job any more: it has released the
+// terminal and waits for another job, or it was reaped. After the Pool was closed, it is always the latter.
 func (k *Keeper) Done() <-chan struct{} { return k.done }
 
-// Kill ends the job: TERM to every process of it, KILL when the grace is over,
-// until nothing is left. It returns at once; a Killed event tells when this is
-// done, and Empty follows if nothing was left. While a kill goes on, a further
-// one joins it: the shorter grace counts, force is added to a kill without it
-// (and sets the grace anew), and there is one report for both. A Kill that finds
-// the job empty already gets no report: Empty is the answer.
+// Kill ends the job: it sends TERM to every process, and after the grace period KILL until nothing is left. It returns
+// at once; a Killed event reports when this is done, and Empty follows if nothing was left. A Kill during another one
+// joins it: the shorter grace counts, force is added to a kill without it (and sets the grace anew), and there is one
+// report for both. A Kill that finds the job empty already gets no report: Empty is the answer.
 //
-// The error is ErrGone, or says that the keeper does not take commands.
+// The error is ErrGone, or reports that the keeper does not take commands.
 func (k *Keeper) Kill(o KillOptions) error {
 	k.mu.Lock()
 	over := k.waiting == nil
@@ -87,7 +84,7 @@ func (k *Keeper) Kill(o KillOptions) error {
 	if k.host.endStanding(k) {
 		return nil
 	}
-	// What the keeper gets when it has a next job already, it drops by the number.
+	// If the keeper has its next job already, it drops this by the number.
 	return k.command(encodeKill(k.number, o), "kill")
 }
 
@@ -102,9 +99,8 @@ func (k *Keeper) command(message []byte, what string) error {
 	return fmt.Errorf("send %s to keeper %d: %w", what, k.host.proc.Pid, err)
 }
 
-// Signal sends a signal to some of the job's processes, and returns when it was
-// sent. The error wraps ESRCH where the target is nobody, EPERM where it may not
-// be signalled, and is ErrGone where the job is over.
+// Signal sends a signal to some of the job's processes, and returns when it was sent. The error wraps ESRCH if the
+// target has no process, and EPERM if it may not be signalled. It is ErrGone if the job is over.
 func (k *Keeper) Signal(target Target, sig syscall.Signal) error {
 	k.mu.Lock()
 	if k.waiting == nil {
@@ -141,8 +137,8 @@ func (k *Keeper) answer(seq int, errno syscall.Errno) {
 	}
 }
 
-// start sends the command, and waits until it runs. An error that isGone means
-// that the keeper was not there to take it.
+// start sends the command, and waits until it runs. If isGone reports true for the error, the keeper had ended before
+// it could take the command.
 func (k *Keeper) start(cmd Command) error {
 	if cmd.Dir == "" {
 		cmd.Dir = "/"
@@ -163,7 +159,7 @@ func (k *Keeper) start(cmd Command) error {
 	k.commanded.Store(true)
 	message := appendInt(appendInt([]byte{opStart}, k.number), flags)
 	err := k.host.sock.send(append(message, text...), fds...)
-	runtime.KeepAlive(cmd) // The files must not be closed by the collector before.
+	runtime.KeepAlive(cmd) // Until here the garbage collector must not close the files.
 	if err != nil {
 		return err
 	}
@@ -188,7 +184,7 @@ func failedStart(cmd Command, reply startReply) error {
 	return e
 }
 
-// commandFile puts what may be megabytes into a file in memory.
+// commandFile writes the command, which may be megabytes long, to a file in memory.
 func commandFile(text []byte) (int, error) {
 	memfd, err := unix.MemfdCreate("shelld job", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -205,8 +201,7 @@ func commandFile(text []byte) (int, error) {
 	return memfd, nil
 }
 
-// startFDs lists the descriptors that go to the keeper. Fd puts them into
-// blocking mode.
+// startFDs lists the descriptors to send to the keeper. Fd puts them into blocking mode.
 func startFDs(cmd Command) (flags int, fds []int) {
 	for i, f := range []*os.File{cmd.Terminal, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Directory} {
 		if f != nil {
@@ -217,8 +212,7 @@ func startFDs(cmd Command) (flags int, fds []int) {
 	return flags, fds
 }
 
-// over ends the job: whoever waits for an answer of the keeper gets ErrGone, and
-// Events and Done are closed.
+// over ends the job: callers that wait for an answer of the keeper get ErrGone, and Events and Done are closed.
 func (k *Keeper) over() {
 	k.mu.Lock()
 	for _, answer := range k.waiting {

@@ -61,8 +61,8 @@ func TestCommandGetsWhatWasGiven(t *testing.T) {
 	finish(t, k)
 }
 
-// A job has no descriptor beyond the standard three, under a cold keeper or a spare,
-// even if the server was left one that is not close-on-exec.
+// A job has only the standard three descriptors, under a cold keeper or a spare, even if the server has inherited one
+// that is not close-on-exec.
 func TestDescriptors(t *testing.T) {
 	leaked, err := unix.Dup(int(os.Stdout.Fd()))
 	if err != nil {
@@ -87,8 +87,7 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// A keeper holds its three, its socket and the job's terminal, and looks like what
-// it is.
+// A keeper holds its three descriptors, its socket and the job's terminal, and its name shows that it is a keeper.
 func TestKeeperProcess(t *testing.T) {
 	cmd := shell("echo ready; read x")
 	cmd.Dir = t.TempDir()
@@ -118,8 +117,7 @@ func TestKeeperProcess(t *testing.T) {
 	j.end(t)
 }
 
-// TestSignalsAreReset starts the server itself with everything ignored and blocked
-// that can be, and looks at its job.
+// TestSignalsAreReset starts the server itself with all possible signals ignored and blocked, and inspects its job.
 func TestSignalsAreReset(t *testing.T) {
 	out, w := pipe(t)
 	p, err := os.StartProcess("/proc/self/exe", []string{childName, "ignoring"}, &os.ProcAttr{Files: []*os.File{nil, w, w}})
@@ -141,7 +139,7 @@ func TestSignalsAreReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _ = p.Wait()
-	_, _ = unix.Wait4(keeperPID, nil, 0, nil) // ours if the server died first
+	_, _ = unix.Wait4(keeperPID, nil, 0, nil) // our child if the server died first
 	for _, name := range []string{"SigBlk", "SigIgn", "SigCgt"} {
 		if status[name] != "0000000000000000" {
 			t.Errorf("the job's %s is %s", name, status[name])
@@ -208,7 +206,7 @@ func TestClosedPool(t *testing.T) {
 	pool.Close()
 }
 
-// A job goes on when its pool is closed.
+// A job continues when its pool is closed.
 func TestJobOutlivesPool(t *testing.T) {
 	pool := keeper.NewPool(keeper.PoolOptions{})
 	k := start(t, pool, keeper.Command{Path: "/bin/sleep", Argv: []string{"sleep", "1000"}})
@@ -222,7 +220,7 @@ func TestJobOutlivesPool(t *testing.T) {
 	finish(t, k)
 }
 
-// A spare that was killed while it waited is replaced without a word.
+// A spare that was killed while it waited is replaced without an error.
 func TestDeadSpare(t *testing.T) {
 	pool := newPool(t)
 	first := start(t, pool, shell("exit 0"))
@@ -233,7 +231,7 @@ func TestDeadSpare(t *testing.T) {
 			if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			// The pool may be the one to reap it.
+			// The pool may reap it instead.
 			if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil && err != unix.ECHILD {
 				t.Fatal(err)
 			}
@@ -325,7 +323,7 @@ func TestStopAndContinue(t *testing.T) {
 	finish(t, k)
 }
 
-// Who is being forked while the tree is signalled is ended as well, and nobody is left to hold the
+// A process that is being forked while the tree is signalled is ended as well, and no process is left that holds the
 // output open.
 func TestKillSignalOfATreeThatForks(t *testing.T) {
 	pool := newPool(t)

@@ -4,8 +4,8 @@ package keeper
 
 import "syscall"
 
-// Elsewhere there is no child subreaper, and so no proof that a job is over.
-// These exist so that the server builds, and says so when a job is started.
+// Other systems have no child subreaper, and so no proof that a job is over. These types exist so that the server
+// builds, and reports an error when a job is started.
 
 // A Pool starts nothing on this platform.
 type Pool struct{}
@@ -13,7 +13,7 @@ type Pool struct{}
 // NewPool returns a Pool whose Start always fails.
 func NewPool(PoolOptions) *Pool { return &Pool{} }
 
-// Start answers a *StartError for which errors.Is(err, errors.ErrUnsupported).
+// Start returns a *StartError for which errors.Is(err, errors.ErrUnsupported) is true.
 func (p *Pool) Start(cmd Command) (*Keeper, error) {
 	return nil, &StartError{Stage: StageKeeper, Errno: syscall.ENOSYS, Path: cmd.Path}
 }

@@ -42,10 +42,10 @@ func startTerminal(t testing.TB, pool *keeper.Pool, cmd keeper.Command) terminal
 
 // A collector reads a Source to its end.
 type collector struct {
-	text    chan string // all that came since the last one, when it ends in what was asked for
+	text    chan string // all output since the last one, when it contains the wanted text
 	want    chan string
-	drained chan string // all, at each ErrDrained
-	ended   chan error  // why it ended
+	drained chan string // all output, at each ErrDrained
+	ended   chan error  // the error at the end
 	all     bytes.Buffer
 }
 
@@ -86,11 +86,11 @@ func collect(s *proc.Source) *collector {
 func (j terminalJob) await(t testing.TB, want string) {
 	t.Helper()
 	j.out.want <- want
-	j.term.Source().Drain() // It may be there already.
+	j.term.Source().Drain() // The output may be there already.
 	select {
 	case <-j.out.text:
 	case err := <-j.out.ended:
-		if !strings.Contains(j.out.all.String(), want) { // whose reader has ended
+		if !strings.Contains(j.out.all.String(), want) { // its reader has ended
 			t.Fatalf("output ended (%v) before %q: %q", err, want, j.out.all.String())
 		}
 		j.out.ended <- err // for end
@@ -172,14 +172,14 @@ func TestForegroundIsTheShellsChild(t *testing.T) {
 	j.write(t, "echo start$((1)); cat\n")
 	j.await(t, "start1")
 	j.write(t, "hello\n")
-	j.await(t, "hello\r\nhello\r\n") // its echo, and cat, which is in the foreground now
+	j.await(t, "hello\r\nhello\r\n") // the echo, and the output of cat, which is in the foreground now
 	if err := j.Signal(keeper.Foreground, unix.SIGINT); err != nil {
 		t.Error(err)
 	}
 	j.await(t, "prompt2>")
 	j.write(t, "echo code=$?\n")
 	j.await(t, "code=130")
-	// An interactive bash does not end by TERM.
+	// An interactive bash does not end on TERM.
 	if err := j.Kill(keeper.KillOptions{Grace: time.Minute, Hangup: true}); err != nil {
 		t.Error(err)
 	}
@@ -189,14 +189,14 @@ func TestForegroundIsTheShellsChild(t *testing.T) {
 	j.end(t)
 }
 
-// What a job leaves in the background of its terminal goes on, and is told.
+// A process that a job leaves in the background of its terminal continues, and is reported.
 func TestBackgroundKeepsTerminal(t *testing.T) {
 	tag, fifo := newTag(), filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The command goes on when the second has no terminal any more. The first reads
-	// the terminal from the start, and must not stop the group that it is in.
+	// The command continues when the second process has no terminal any more. The first reads the terminal from the
+	// start, and must not stop the group that it is in.
 	j := startTerminal(t, newPool(t), shell(`(read x; echo late) </dev/tty &
 		(echo >"$1"; exec sleep $0) >/dev/null 2>&1 </dev/null &
 		read x <"$1"; echo done`, tag, fifo))
@@ -212,7 +212,7 @@ func TestBackgroundKeepsTerminal(t *testing.T) {
 	expectNone(t, tag)
 }
 
-// Not a byte is lost, whoever is first: the output, its end, or the exit.
+// No byte is lost, whichever comes first: the output, its end, or the exit.
 func TestNothingIsLost(t *testing.T) {
 	pool := newPool(t)
 	for _, mode := range []string{"terminal", "pipe"} {

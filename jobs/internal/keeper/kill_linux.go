@@ -8,78 +8,76 @@ import (
 )
 
 const (
-	// stopFirstAfter sweeps that did not end the job, each one stops everybody
-	// before it kills: what forks faster than it is listed cannot, stopped.
+	// stopFirstAfter is the number of sweeps that did not end the job after which each sweep stops all processes before
+	// it kills them: while stopped, they cannot fork faster than they are listed.
 	stopFirstAfter = 50
-	// deniedSweeps in a row that found only processes of other users end the
-	// operation: it can do no more.
+	// deniedSweeps is the number of sweeps in a row that found only processes of other users after which the operation
+	// is reported: it can do no more.
 	deniedSweeps = 3
-	// killPatience is how long after the first KILL a report waits for processes
-	// that the kernel does not let go of, such as ones in disk wait.
+	// killPatience is how long after the first KILL a report waits for processes that the kernel does not release, such
+	// as ones in disk wait.
 	killPatience = 10 * time.Second
-	// hangupAgain after the first HUP the leader gets another, then after twice the
-	// time, and so on through the grace: an interactive bash loses one that comes
-	// between its look for signals and its wait for a key.
+	// hangupAgain is the time from the first HUP to the leader's second. The time doubles with each one, through the
+	// grace period: an interactive bash loses a HUP that arrives between its check for signals and its wait for a key.
 	hangupAgain = 100 * time.Millisecond
 )
 
-// A killOp is one kill operation. All is guarded by keeper.mu.
+// A killOp is one kill operation. All fields are guarded by keeper.mu.
 type killOp struct {
 	began    time.Time
-	deadline time.Time // of the grace
+	deadline time.Time // end of the grace period
 	force    bool
 	hangup   bool
-	hungUp   time.Time     // when HUP was last sent, if hangup
-	again    time.Duration // after hungUp, HUP is sent again
+	hungUp   time.Time     // time of the last HUP, if hangup
+	again    time.Duration // time from hungUp to the next HUP
 	marks    []string      // as in keeper
 	forcedAt time.Time     // of the first KILL
 	reported bool          // the report was sent; the sweeps go on, slowly
 
-	quietRuns  int // sweeps in a row that met nobody new
-	listed     int // by the last sweep
-	slipped    int // of them, those that were gone before they were looked at, and not known
-	deniedRuns int // sweeps in a row that could signal nobody
+	quietRuns  int // sweeps in a row that found no new process
+	listed     int // number of processes, in the last sweep
+	slipped    int // of these, unknown ones that were gone before they were inspected
+	deniedRuns int // sweeps in a row that could signal no process
 	looker
 
 	signals []SignalSent
 	seen    map[int]*seenProc // by pid, those not known to have ended
 	order   []*seenProc
 	omitted int
-	hidden  bool // some of the job are hidden, and what is below them as well
+	hidden  bool // some processes of the job are hidden, and so are those below them
 
-	// changed wakes runKill after deadline or force changed, or the job is over.
+	// changed wakes runKill when deadline or force has changed, a child was reaped, or the job is over.
 	changed chan struct{}
 }
 
-// A seenProc is one process that a kill operation met.
+// A seenProc is one process that a kill operation has found.
 type seenProc struct {
 	Proc
 	start   uint64
-	killed  bool   // it was sent KILL
+	killed  bool   // KILL was sent to it
 	denied  bool   // it may not be signalled
 	how     string // how it ended, or empty
-	told    bool   // it was sent TERM
-	spared  bool   // it is there to answer TERM, and gets none
-	doubted bool   // or was being forked when TERM was sent: it gets it in the second half of the grace
+	told    bool   // TERM was sent to it
+	spared  bool   // it was started to answer TERM, and gets none
+	doubted bool   // or may have been forked just when TERM was sent: it gets TERM in the second half of the grace
 
-	// As it was when it was sent TERM:
-	forked  bool // it had not become its program
+	// State when TERM was sent to it:
+	forked  bool // it had not executed its program yet
 	handled bool // it had a handler
 	awake   bool // it ran, and so may have been forking
-	unsure  bool // it became its program just then
+	unsure  bool // it executed its program at that very time
 }
 
-// kill begins a kill operation, or joins the one that goes on:
+// kill begins a kill operation, or joins the one in progress:
 //
-//	going on   new       result
+//	current    new       result
 //	any        hangup    HUP is sent now if it was not
 //	no force   no force  the earlier deadline
 //	force      force     the earlier deadline
 //	no force   force     force, at the new deadline
-//	force      no force  as it was
+//	force      no force  unchanged
 //
-// TERM is not sent again: many programs take a second one for impatience. The
-// caller holds k.mu.
+// TERM is not sent again: many programs interpret a second one as impatience. The caller holds k.mu.
 func (k *keeper) kill(o KillOptions) {
 	deadline := time.Now().Add(o.Grace)
 	k.last = k.last || o.Last
@@ -98,7 +96,7 @@ func (k *keeper) kill(o KillOptions) {
 		if o.Hangup {
 			k.hangUp(op)
 		}
-		k.signalAll(op, unix.SIGCONT) // A stopped process takes TERM only then.
+		k.signalAll(op, unix.SIGCONT) // A stopped process handles TERM only after that.
 	}
 	go k.runKill(op)
 }
@@ -127,8 +125,7 @@ func (op *killOp) wake() {
 	}
 }
 
-// runKill takes an operation through its grace to the sweeps, which end when
-// reap finds that there is no child left.
+// runKill takes an operation through its grace period to the sweeps, which end when reap finds that no child is left.
 func (k *keeper) runKill(op *killOp) {
 	if !k.awaitGrace(op) {
 		return
@@ -143,7 +140,7 @@ func (k *keeper) runKill(op *killOp) {
 		k.sweep(op, n)
 		pause := op.nap(n, met, time.Since(began))
 		k.mu.Unlock()
-		// Not a wait for anything: it leaves the processor, and the lock, to reap.
+		// This waits for no event: it leaves the processor, and the lock, to reap.
 		time.Sleep(pause)
 	}
 }
@@ -158,8 +155,8 @@ func napAfter(n int, reported bool) time.Duration {
 	return min(time.Duration(n-stopFirstAfter+1)*200*time.Microsecond, 20*time.Millisecond)
 }
 
-// awaitGrace returns true when it is time for KILL, and false when the job is over
-// or an operation without force has been reported.
+// awaitGrace returns true when it is time for KILL, and false when the job is over or an operation without force has
+// been reported.
 func (k *keeper) awaitGrace(op *killOp) bool {
 	for {
 		k.mu.Lock()
@@ -169,7 +166,7 @@ func (k *keeper) awaitGrace(op *killOp) bool {
 		}
 		left, force := time.Until(op.deadline), op.force
 		if left <= 0 && !force && k.finish(op) {
-			k.op, k.blow = nil, blow{} // What ends the command from here on is another.
+			k.op, k.blow = nil, blow{} // If the command ends after this, it has another cause.
 		}
 		pause := min(k.lookWhenDue(op, left), k.hangUpAgain(op, left))
 		k.mu.Unlock()
@@ -185,14 +182,13 @@ func (k *keeper) awaitGrace(op *killOp) bool {
 	}
 }
 
-// hangUp sends HUP to everybody. The caller holds k.mu.
+// hangUp sends HUP to all processes. The caller holds k.mu.
 func (k *keeper) hangUp(op *killOp) {
 	k.signalAll(op, unix.SIGHUP)
 	op.hungUp, op.again = time.Now(), hangupAgain
 }
 
-// hangUpAgain sends the leader another HUP where it is time for one, and returns
-// how long it is until the next. The caller holds k.mu.
+// hangUpAgain sends the leader another HUP if it is due, and returns the time until the next. The caller holds k.mu.
 func (k *keeper) hangUpAgain(op *killOp, left time.Duration) time.Duration {
 	if op.hungUp.IsZero() {
 		return left
@@ -202,22 +198,20 @@ func (k *keeper) hangUpAgain(op *killOp, left time.Duration) time.Duration {
 	}
 	if left > 0 && !k.leaderGone {
 		op.signals = append(op.signals, SignalSent{Name: shortName(unix.SIGHUP), After: time.Since(op.began)})
-		_ = unix.Kill(k.leader, unix.SIGHUP) // Best effort: it may be going.
+		_ = unix.Kill(k.leader, unix.SIGHUP) // Best effort: it may be ending.
 	}
 	op.hungUp, op.again = time.Now(), 2*op.again
 	return op.again
 }
 
-// signalPasses bounds signalAll against a job that forks without end.
+// signalPasses is the maximum number of passes of signalAll, in case a job forks without end.
 const signalPasses = 20
 
-// signalAll gives a signal to everything of the job, once, for the report to tell.
-// A child that was forked after its parent had been listed would never get it, and
-// live through the grace: it looks again until there is nobody new. That ends,
-// since fork does not go through in a process that has a signal to take.
+// signalAll sends a signal to all processes of the job, once, and records it for the report. A child forked after its
+// parent was listed would never get the signal, and would live through the grace period, so signalAll lists again until
+// no process is new. That ends, because fork does not complete in a process with a pending signal.
 //
-// Everybody is looked at before anybody is signalled: of those that die of it,
-// nobody could tell the command any more.
+// All processes are inspected before any is signalled: the command lines of those that die could not be read any more.
 func (k *keeper) signalAll(op *killOp, sig syscall.Signal) {
 	op.signals = append(op.signals, SignalSent{Name: shortName(sig), After: time.Since(op.began)})
 	had := make(map[int]uint64) // start times by pid
@@ -227,8 +221,8 @@ func (k *keeper) signalAll(op *killOp, sig syscall.Signal) {
 			return
 		}
 		if sig == unix.SIGTERM {
-			// Who was listed without children, and then seen asleep, may have forked in
-			// between: that child is none that answers TERM.
+			// A process that was listed without children, and then seen asleep, may have forked in between: that child
+			// was not started to answer TERM.
 			fresh = append(fresh, k.meetNew(op, had)...)
 		}
 		below := newKin(k.self)
@@ -240,8 +234,8 @@ func (k *keeper) signalAll(op *killOp, sig syscall.Signal) {
 	}
 }
 
-// meetNew lists those of the job that are not in had, and that a signal to all is for, and
-// adds them to it. The caller holds k.mu.
+// meetNew lists the processes of the job that are not in had and that should get a signal to all, and adds them to had.
+// The caller holds k.mu.
 func (k *keeper) meetNew(op *killOp, had map[int]uint64) (fresh []node) {
 	for _, n := range k.list() {
 		st, err := readStat(n.pid)
@@ -258,17 +252,16 @@ func (k *keeper) meetNew(op *killOp, had map[int]uint64) (fresh []node) {
 	return fresh
 }
 
-// list lists the job without those whose status can be taken: of a job that forks and
-// exits without end there are more of them by the time that they were looked at. The
-// caller holds k.mu.
+// list lists the job without the processes whose status can be taken: if a job forks and exits without end, their
+// number grows while they are inspected. The caller holds k.mu.
 func (k *keeper) list() []node {
-	k.collect()         // That nobody is left, reap finds as well.
-	list, _ := k.tree() // What is missing in it is below something that is listed, and is ended after that.
+	k.collect()         // If no child is left, reap finds that as well.
+	list, _ := k.tree() // A missing process is below a listed one, and is ended after that.
 	return list
 }
 
-// signalListed signals everything that is listed, and notes it as seen. It
-// returns how many took the signal, and how many may not be signalled.
+// signalListed signals all listed processes, and records them as seen. It returns how many took the signal, and how
+// many may not be signalled.
 func (k *keeper) signalListed(op *killOp, sig syscall.Signal) (reached, denied int) {
 	below := newKin(k.self)
 	list := k.list()
@@ -295,14 +288,14 @@ func (k *keeper) signalListed(op *killOp, sig syscall.Signal) (reached, denied i
 	return reached, denied
 }
 
-// sweep sends KILL to everything there is, the n-th time.
+// sweep sends KILL to all processes, the n-th time.
 func (k *keeper) sweep(op *killOp, n int) {
 	if op.forcedAt.IsZero() {
 		op.forcedAt = time.Now()
 		op.signals = append(op.signals, SignalSent{Name: "KILL", After: time.Since(op.began)})
 		k.strike(unix.SIGKILL)
 	}
-	if n > 0 { // The first is for the report, which has to name them before they die.
+	if n > 0 { // The first sweep is for the report, which has to name the processes before they die.
 		k.killGroups(unix.SIGKILL)
 	}
 	if n >= stopFirstAfter {
@@ -315,16 +308,16 @@ func (k *keeper) sweep(op *killOp, n int) {
 	}
 	stuck := op.deniedRuns >= deniedSweeps
 	if stuck && k.serverGone {
-		unix.Exit(1) // The hang-up that comes with our end is all that is left to try.
+		unix.Exit(1) // The hang-up that our exit causes is all that is left to try.
 	}
 	if !op.reported && (stuck || time.Since(op.forcedAt) > killPatience) {
 		op.reported = k.finish(op)
 	}
 }
 
-// finish sends the report of an operation that leaves something alive, be it born since the last
-// signal. It names at least one survivor. It returns false if the job is over, so that reap
-// reports instead. The caller holds k.mu.
+// finish sends the report of an operation that leaves a process alive, even one born since the last signal. The report
+// names at least one survivor. finish returns false if the job is over, so that reap reports instead. The caller holds
+// k.mu.
 func (k *keeper) finish(op *killOp) bool {
 	if k.collect() {
 		return false
@@ -343,8 +336,8 @@ func (k *keeper) finish(op *killOp) bool {
 	return true
 }
 
-// unseen names what keeps a job from being over if no process of it is seen alive: its zombies,
-// or else the keeper, of which the kernel says that it has children.
+// unseen returns what keeps a job from being over if no process of it is seen alive: its zombies, or else the keeper,
+// which has children according to the kernel.
 func (k *keeper) unseen(list []node, unread error) (all []Survivor) {
 	for _, n := range list {
 		if st, err := readStat(n.pid); err == nil && len(all) < MaxProcs {
@@ -361,7 +354,7 @@ func (k *keeper) unseen(list []node, unread error) (all []Survivor) {
 	return []Survivor{{Proc: Proc{PID: k.self, Comm: processName, Command: "[" + processName + "]"}, Why: why}}
 }
 
-// see notes a process at its first sight.
+// see returns the record of a process, and adds it at first sight.
 func (op *killOp) see(st procStat) *seenProc {
 	if p := op.seen[st.pid]; p != nil && sameStart(p.start, st.start) {
 		return p
@@ -373,12 +366,12 @@ func (op *killOp) see(st procStat) *seenProc {
 		op.omitted++
 		return p
 	}
-	p.Proc = describe(st, nil) // who holds the output takes a look at each descriptor, and is told of survivors
+	p.Proc = describe(st, nil) // Without marks: they make it read every descriptor, and count for survivors only.
 	op.order = append(op.order, p)
 	return p
 }
 
-// reaped notes how a child of the keeper ended.
+// reaped records how a child of the keeper ended.
 func (op *killOp) reaped(pid int, ws unix.WaitStatus) {
 	if ws.Stopped() || ws.Continued() {
 		return
@@ -401,7 +394,7 @@ func (op *killOp) reaped(pid int, ws unix.WaitStatus) {
 	delete(op.seen, pid)
 }
 
-// report says what became of every process seen.
+// report returns the result for every process seen.
 func (op *killOp) report() Report {
 	r := Report{Signals: op.signals, Omitted: op.omitted}
 	for _, p := range op.order {
@@ -409,7 +402,7 @@ func (op *killOp) report() Report {
 			st, err := readStat(p.PID)
 			switch {
 			case err == nil && sameStart(st.start, p.start) && st.alive():
-				// As it is now: it may have been met in the middle of its execve.
+				// Its present state: it may have been found in the middle of its execve.
 				r.Survivors = append(r.Survivors, Survivor{Proc: describe(st, op.marks), Why: p.why(op, st)})
 				continue
 			case err != nil && !isNotThere(err):

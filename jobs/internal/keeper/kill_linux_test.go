@@ -17,8 +17,7 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// tortures are jobs that are hard to end. Each prints "ready" when it is all
-// there; $0 is its tag.
+// tortures are jobs that are hard to end. Each prints "ready" when all its processes run; $0 is its tag.
 var tortures = []struct{ name, script string }{
 	{"plain", `sleep $0 & echo ready; wait`},
 	{"leader exits", `sleep $0 & echo ready`},
@@ -36,7 +35,7 @@ var tortures = []struct{ name, script string }{
 	{"stops its keeper", `trap '' TERM; setsid sleep $0 & kill -STOP $PPID; echo ready; exec sleep $0`},
 }
 
-// startTorture runs one and returns when it is ready.
+// startTorture starts one and returns when it is ready.
 func startTorture(t *testing.T, pool *keeper.Pool, script, tag string) *keeper.Keeper {
 	t.Helper()
 	out, w := pipe(t)
@@ -50,7 +49,7 @@ func startTorture(t *testing.T, pool *keeper.Pool, script, tag string) *keeper.K
 	return k
 }
 
-// untilEmpty receives everything, and returns the events by kind.
+// untilEmpty receives all events, and returns them by kind.
 func untilEmpty(t *testing.T, k *keeper.Keeper) map[keeper.Kind][]keeper.Event {
 	t.Helper()
 	events := untilOver(t, k)
@@ -58,7 +57,7 @@ func untilEmpty(t *testing.T, k *keeper.Keeper) map[keeper.Kind][]keeper.Event {
 	return events
 }
 
-// untilOver is untilEmpty where the keeper may have its next job by now.
+// untilOver is untilEmpty for a keeper that may have its next job by now.
 func untilOver(t *testing.T, k *keeper.Keeper) map[keeper.Kind][]keeper.Event {
 	t.Helper()
 	events := make(map[keeper.Kind][]keeper.Event)
@@ -126,7 +125,7 @@ func TestKillReport(t *testing.T) {
 		name, script string
 		options      keeper.KillOptions
 		signals      string
-		how          string // of all that are called sleep
+		how          string // of all processes named sleep
 		code         int
 		signal       unix.Signal
 	}{
@@ -187,7 +186,7 @@ func TestKillWithoutForce(t *testing.T) {
 	expectNone(t, tag)
 }
 
-// Who has lived through a kill without force ends by himself afterwards.
+// A process that has survived a kill without force ends by itself afterwards.
 func TestKillWithoutForceIsOver(t *testing.T) {
 	in, stdin, err := os.Pipe()
 	if err != nil {
@@ -283,7 +282,7 @@ func TestLostKeeper(t *testing.T) {
 	}
 }
 
-// stdinPipe returns what a job reads, and what the test closes to let it go on.
+// stdinPipe returns the stdin of a job, and the end that the test closes to let it continue.
 func stdinPipe(t *testing.T) (theirs, ours *os.File) {
 	t.Helper()
 	theirs, ours, err := os.Pipe()
@@ -293,7 +292,7 @@ func stdinPipe(t *testing.T) (theirs, ours *os.File) {
 	return theirs, ours
 }
 
-// endNeighbour proves that a job is untouched, and ends it.
+// endNeighbour proves that a job is unaffected, and ends it.
 func endNeighbour(t *testing.T, k *keeper.Keeper) {
 	t.Helper()
 	if err := k.Kill(keeper.KillOptions{}); err != nil {
@@ -323,7 +322,7 @@ func TestLostWhileStarting(t *testing.T) {
 	}
 }
 
-// When a keeper is lost, the server's own children are none of its business.
+// When a keeper is lost, the server's other children are left alone.
 func TestLostKeeperSparesOthers(t *testing.T) {
 	own, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{})
 	if err != nil {
@@ -346,7 +345,7 @@ func TestLostKeeperSparesOthers(t *testing.T) {
 
 // SIGKILL of the server ends its job.
 func TestServerKilled(t *testing.T) {
-	newPool(t) // For what it makes of this process; see reap.
+	newPool(t) // It makes this process a subreaper; see reap.
 	for _, test := range tortures {
 		if test.name == "stops its keeper for ever" {
 			continue // Only the server can wake a keeper again and again.
@@ -370,8 +369,8 @@ func TestServerKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = server.Wait()
-			// Whatever has the job's stdout ends, and then the keepers, which this
-			// process has inherited: the job's and the spare.
+			// The processes that have the job's stdout end, and then the keepers, which this process has inherited: the
+			// job's and the spare.
 			if _, err := io.Copy(io.Discard, out); err != nil {
 				t.Fatal(err)
 			}
@@ -382,13 +381,12 @@ func TestServerKilled(t *testing.T) {
 	}
 }
 
-// What may not be signalled is told, and the keeper does not wait for it when the
-// server has ended.
+// A process that may not be signalled is reported, and the keeper does not wait for it when the server has ended.
 func TestSurvivor(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to make a file that changes the user")
 	}
-	newPool(t) // For what it makes of this process; see reap.
+	newPool(t) // It makes this process a subreaper; see reap.
 	tag, dir := newTag(), t.TempDir()
 	copied := filepath.Join(dir, "copy")
 	image, err := os.ReadFile("/proc/self/exe")
@@ -424,8 +422,7 @@ func TestSurvivor(t *testing.T) {
 	expectNone(t, tag)
 }
 
-// reap waits for a child of this process, which tests with a Pool have made a
-// subreaper, or for -1, for all there are.
+// reap waits for a child of this process, which tests with a Pool have made a subreaper; pid -1 waits for all children.
 func reap(t *testing.T, pid int) {
 	t.Helper()
 	done := make(chan error, 1)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fakeKin is one of which the processes are made up, and their looks counted.
+// fakeKin returns a kin with made-up processes, and a counter of the times that it reads one.
 func fakeKin(processes map[int]procStat) (r *kin, looks *int) {
 	looks = new(int)
 	r = newKin(10)
@@ -22,8 +22,8 @@ func fakeKin(processes map[int]procStat) (r *kin, looks *int) {
 	return r, looks
 }
 
-// A chain takes two looks for each process and not as many as it is deep, and may be
-// deeper than what is followed from one process.
+// A chain takes two reads per process, independent of its depth, and may be deeper than the maximum followed from one
+// process.
 func TestKinOfAChain(t *testing.T) {
 	const depth = 2 * maxDepth
 	chain := make(map[int]procStat)
@@ -39,7 +39,7 @@ func TestKinOfAChain(t *testing.T) {
 	if *looks > 2*depth {
 		t.Errorf("%d looks at %d processes", *looks, depth)
 	}
-	// Where nobody was asked before, the whole way is gone, and kept.
+	// If no process is known yet, the whole path is followed, and remembered.
 	r, looks = fakeKin(chain)
 	for _, pid := range []int{1010, 1010, 910} {
 		if !r.has(pid) {
@@ -51,7 +51,7 @@ func TestKinOfAChain(t *testing.T) {
 	}
 }
 
-// Nobody is ours by a number that somebody else has by now.
+// A process that has a reused pid does not count as ours.
 func TestKinSparesStrangers(t *testing.T) {
 	processes := map[int]procStat{
 		11: {ppid: 10, start: 1}, 12: {ppid: 11, start: 2}, 13: {ppid: 12, start: 3}, 14: {ppid: 13, start: 4},
@@ -63,7 +63,7 @@ func TestKinSparesStrangers(t *testing.T) {
 			t.Fatalf("%d is not found", pid)
 		}
 	}
-	processes[13] = procStat{ppid: 20, start: 3} // A pid, and a start time, of a stranger.
+	processes[13] = procStat{ppid: 20, start: 3} // A stranger with the same pid and start time.
 	if r.has(13) {
 		t.Error("a stranger with a known pid is ours")
 	}

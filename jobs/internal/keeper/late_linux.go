@@ -6,47 +6,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What TERM has missed.
+// Processes that missed TERM.
 //
-// A shell that has a handler for TERM, and gets it while it forks, goes on to fork: the
-// child is born after everybody was told, and the shell waits for it, be it for hours.
-// Or the child is there already but still has the shell's handler, which does nothing
-// in a child, and then becomes its program, which knows of no TERM. So through the grace
-// the job is looked at again: whenever one of it was reaped, and at times that double.
+// A shell that has a handler for TERM, and gets it while it forks, goes on to fork: the child is born after all
+// processes were signalled, and the shell waits for it, perhaps for hours. Or the child exists already but still has
+// the shell's handler, which does nothing in a child, and then executes its program, which never gets TERM. So during
+// the grace period the job is probed again: whenever one of its processes was reaped, and at intervals that double.
 //
-// Not all that is new was missed: a handler starts processes as well, to clean up.
-// Those are left alone until KILL, as long as their parent lives. What tells them apart is
-// that parent: it handles TERM, and was asleep when that was sent, so that it was not
-// forking. Of one that ran then nobody can tell: what it starts next gets half of the grace,
-// which is most of what a clean-up needs, and then TERM, which leaves it the other half.
+// Not every new process missed TERM: a handler starts processes as well, to clean up. Those are left alone until KILL,
+// as long as their parent lives. The parent shows the difference: it handles TERM, and was asleep when TERM was sent,
+// so that it was not forking. If it was running then, the difference cannot be seen: its next child gets half of the
+// grace period, which is most of the time that a clean-up needs, and then TERM, which leaves it the other half.
 
 const (
-	// firstLook is how long after TERM the first look comes; each further one comes
-	// after twice the time.
+	// firstLook is the time from TERM to the first probe; each further one comes after twice the time.
 	firstLook = 50 * time.Microsecond
-	// maxLooks bounds the looks at a job that never comes to rest.
+	// maxLooks is the maximum number of probes, for a job that never comes to rest.
 	maxLooks = 256
-	// lookShare of the time at most is spent on looking, the inverse of it.
+	// lookShare is the inverse of the maximum share of the time that is spent on probes.
 	lookShare = 5
-	// forkTime is how long after TERM a child may be the one that its parent was
-	// forking then.
+	// forkTime is the time after TERM during which a new child may be the one that its parent was forking then.
 	forkTime = time.Second
 )
 
-// A looker says when an operation looks again. It is part of a killOp.
+// A looker schedules the probes of an operation. It is part of a killOp.
 type looker struct {
 	looks  int
-	next   time.Time // the next look that needs no news
-	rested time.Time // after the last look, before which there is none for news either
-	news   bool      // one of the job was reaped since the last look
-	late   bool      // the last look was in the second half of the grace
+	next   time.Time // the next probe that needs no news
+	rested time.Time // after the last probe; before this there is none for news either
+	news   bool      // a process of the job was reaped since the last probe
+	late   bool      // the last probe was in the second half of the grace period
 }
 
-// half is when half of the grace is over.
+// half returns the time at which half of the grace period is over.
 func (op *killOp) half() time.Time { return op.began.Add(op.deadline.Sub(op.began) / 2) }
 
-// lookDue is when to look again. There is always a look at half of the grace, so that
-// whom it was put off for has the other half to end.
+// lookDue returns the time of the next probe. There is always a probe at half of the grace period, so that a process
+// whose TERM was delayed until then has the other half to end.
 func (op *killOp) lookDue() time.Time {
 	l := &op.looker
 	due := l.next
@@ -62,8 +58,7 @@ func (op *killOp) lookDue() time.Time {
 	return due
 }
 
-// lookWhenDue looks again where it is time for it, and returns how long it is until
-// the next time, at most left. The caller holds k.mu.
+// lookWhenDue runs a probe if it is due, and returns the time until the next one, at most left. The caller holds k.mu.
 func (k *keeper) lookWhenDue(op *killOp, left time.Duration) time.Duration {
 	l := &op.looker
 	if left <= 0 {
@@ -89,8 +84,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// tellMissed gives TERM to all whom it has missed, and what goes with it. The caller
-// holds k.mu.
+// tellMissed sends TERM, and the signals that go with it, to all processes that missed it. The caller holds k.mu.
 func (k *keeper) tellMissed(op *killOp) {
 	below := newKin(k.self)
 	for _, n := range k.list() {
@@ -99,7 +93,7 @@ func (k *keeper) tellMissed(op *killOp) {
 			continue
 		}
 		p := op.meet(n, st)
-		p.spared = p.spared && n.parent != k.self && !(p.doubted && op.late) // An orphan is waited for by nobody.
+		p.spared = p.spared && n.parent != k.self && !(p.doubted && op.late) // No process waits for an orphan.
 		if !p.spared && (!p.told || p.hasMissed(st)) {
 			op.tell(below, n, p)
 		}
@@ -114,14 +108,14 @@ func (op *killOp) meet(n node, st procStat) *seenProc {
 	p := op.see(st)
 	p.spared = op.isAnswering(n.parent)
 	if parent := op.seen[n.parent]; p.spared && parent != nil {
-		// It ran when it was sent TERM: this may be what it was forking then, or cleans up.
-		// So may what that starts, until it is told itself.
+		// The parent ran when TERM was sent to it: this may be the child that it was forking then, or one that cleans
+		// up. The same is true of that child's own children, until TERM is sent to it.
 		p.doubted = parent.awake && time.Since(op.began) < forkTime || parent.doubted && !parent.told
 	}
 	return p
 }
 
-// tell gives one process what the others were given.
+// tell sends one process the signals that the others were sent.
 func (op *killOp) tell(below *kin, n node, p *seenProc) {
 	p.give(below, n, unix.SIGTERM)
 	if op.hangup {
@@ -130,7 +124,7 @@ func (op *killOp) tell(below *kin, n node, p *seenProc) {
 	p.give(below, n, unix.SIGCONT)
 }
 
-// give signals one process that was met.
+// give sends a signal to one process that was found.
 func (p *seenProc) give(below *kin, n node, sig unix.Signal) {
 	p.denied = below.signal(n, sig) == unix.EPERM
 	if sig != unix.SIGTERM {
@@ -143,9 +137,9 @@ func (p *seenProc) give(below *kin, n node, sig unix.Signal) {
 	}
 }
 
-// hasMissed says, once, whether a process that was sent TERM has since become another
-// program than the one that took it. Where it became one just then, the program may have
-// got it: it would be dead, or dies of it, unless it has a handler.
+// hasMissed reports, once, whether a process that was sent TERM has since executed another program than the one that
+// took it. If it executed the program at that very time, the program may have got TERM: then it would be dead, or dies
+// of it, unless it has a handler.
 func (p *seenProc) hasMissed(st procStat) bool {
 	if !p.told || !p.forked || st.forked {
 		return false
@@ -154,8 +148,8 @@ func (p *seenProc) hasMissed(st procStat) bool {
 	return !p.unsure || !st.handlesTERM
 }
 
-// isAnswering says whether a process that this parent has started after TERM is there
-// to answer it. An orphan's parent is not known, and is told as nobody.
+// isAnswering reports whether a process that this parent has started after TERM is there to answer it. It returns false
+// for an orphan, whose parent is unknown.
 func (op *killOp) isAnswering(parent int) bool {
 	p := op.seen[parent]
 	switch {
@@ -164,8 +158,8 @@ func (op *killOp) isAnswering(parent int) bool {
 	case p.spared || !p.told:
 		return p.spared
 	}
-	// A program often resets its handler in its handler. A child of a shell resets the
-	// one that it was born with, and then knows nothing of the TERM that it took.
+	// A program often resets its handler in its handler. A child of a shell resets the inherited one, and then nothing
+	// in it knows about the TERM that it took.
 	st, err := readStat(parent)
 	handles := err == nil && sameStart(st.start, p.start) && st.handlesTERM
 	if !handles && (p.forked || !p.handled) {

@@ -10,20 +10,20 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// graceNotTaken is a grace that no test waits out.
+// graceNotTaken is a grace period that no test waits out.
 const graceNotTaken = 20 * time.Second
 
-// graceHalfTaken is one of which the half is waited for: there is no telling whether TERM
-// has missed what its parent has just started, and so that gets it then.
+// graceHalfTaken is a grace period of which half is waited for: it cannot be known whether a process missed TERM that
+// its parent has just started, so that it gets TERM then.
 const graceHalfTaken = 3 * time.Second
 
-// endPolitely kills a job as soon as it has said that it is ready, and returns its end.
+// endPolitely kills a job as soon as it is ready, and returns its end.
 func endPolitely(t *testing.T, pool *keeper.Pool, cmd keeper.Command, grace time.Duration) (exit keeper.Event, r keeper.Report, output string) {
 	t.Helper()
 	return killPolitely(t, pool, cmd, grace)()
 }
 
-// killPolitely is the same without its end, for which what it returns waits.
+// killPolitely is the same without the wait; the function that it returns waits for the end.
 func killPolitely(t *testing.T, pool *keeper.Pool, cmd keeper.Command, grace time.Duration) func() (keeper.Event, keeper.Report, string) {
 	t.Helper()
 	out, w := pipe(t)
@@ -47,21 +47,21 @@ func killPolitely(t *testing.T, pool *keeper.Pool, cmd keeper.Command, grace tim
 	}
 }
 
-// TERM has come before the program, or its parent was about to start it: it is given
-// TERM when it is seen, and the grace is not waited out.
+// TERM arrived before the process had executed its program, or when its parent was about to start it: the process gets
+// TERM when it is found, and the grace period is not waited out.
 func TestTermIsGivenToWhatItMissed(t *testing.T) {
 	pool := newPool(t)
 	for _, test := range []struct {
 		name, script string
 		grace        time.Duration
 	}{
-		// The subshell takes TERM with a handler, and becomes what knows of none.
+		// The subshell handles TERM, and then executes a program without a handler.
 		{"taken before execve", `(trap 'got=1' TERM; echo ready; while [ -z "$got" ]; do :; done; exec sleep $0) & wait`, graceNotTaken},
-		// The shell runs when it gets TERM, as one that forks does.
+		// The shell is running when it gets TERM, like one that forks.
 		{"forked meanwhile", `trap 'got=1' TERM; echo ready; while [ -z "$got" ]; do :; done; sleep $0`, graceHalfTaken},
-		// What it was forking then handles TERM itself, and waits for what it started.
+		// The child that it was forking then handles TERM itself, and waits for a child of its own.
 		{"forked meanwhile, and forks", `trap 'got=1' TERM; echo ready; while [ -z "$got" ]; do :; done; sh -c 'trap "exit 3" TERM; sleep $0; exit' $0`, graceHalfTaken},
-		// Of an orphan nobody knows whose it was.
+		// The former parent of an orphan is unknown.
 		{"orphaned meanwhile", `trap 'sleep $0 & exit' TERM; echo ready; sleep $0 & wait`, graceNotTaken},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestTermIsGivenToWhatItMissed(t *testing.T) {
 	}
 }
 
-// A shell with a handler for TERM that is told just when it starts a command.
+// A shell with a handler for TERM gets TERM just when it starts a command.
 func TestTermWhileAShellForks(t *testing.T) {
 	pool := newPool(t)
 	for _, name := range []string{"sh", "dash", "bash"} {
@@ -88,7 +88,7 @@ func TestTermWhileAShellForks(t *testing.T) {
 			t.Logf("no %s: %v", name, err)
 			continue
 		}
-		// All in their graces at the same time, since of many the half is waited for.
+		// All grace periods run at the same time, because many of the jobs take half of theirs.
 		var ends []func() (keeper.Event, keeper.Report, string)
 		for range runs(30) {
 			ends = append(ends, killPolitely(t, pool, keeper.Command{
@@ -105,15 +105,15 @@ func TestTermWhileAShellForks(t *testing.T) {
 	}
 }
 
-// What a handler of TERM starts to clean up is not told to end in the middle of it.
+// A clean-up process started by a handler of TERM does not get TERM while it works.
 func TestTermSparesItsHandlers(t *testing.T) {
 	pool := newPool(t)
-	// The shell waits, and is not about to, when it gets TERM.
+	// The shell is already asleep in wait when it gets TERM.
 	const waits = `; (while ! grep -q '^State:.S' /proc/$$/status; do :; done; echo ready; exec sleep $0) & wait`
 	for _, test := range []struct{ name, script string }{
 		{"helper", `trap 'sleep 0.2 && echo cleaned; exit 3' TERM` + waits},
 		{"helper of a helper", `trap 'sh -c "sleep 0.2 && sleep 0.1 && echo cleaned"; exit 3' TERM` + waits},
-		// It runs: its helper gets half of the grace.
+		// It is running: its helper gets half of the grace period.
 		{"helper of a busy shell", `trap 'sleep 0.2 && echo cleaned; exit 3' TERM; echo ready; while :; do :; done`},
 		{"helper of a busy shell's helper", `trap 'sh -c "sleep 0.1 && sleep 0.1 && echo cleaned"; exit 3' TERM; echo ready; while :; do :; done`},
 	} {

@@ -11,18 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A command with limits of the kernel is executed by way of one more process image,
-// since Go can set none between fork and exec: the keeper forks into this binary, the
-// limiter, which gets the command through a socket, sets the limits on itself, and
-// executes the command in its own place. So the pid, the group and the terminal are the
-// command's from the start, the keeper's own limits stay as they are, and the program
-// may be setuid, as it may not be under a tracer.
+// A command with kernel limits is executed through one more process image, because Go cannot set limits between fork
+// and exec: the keeper forks into this binary, the limiter, which receives the command through a socket, sets the
+// limits on itself, and executes the command in its own place. So the pid, the group and the terminal belong to the
+// command from the start, the keeper's own limits stay unchanged, and the program may be setuid, which it could not be
+// under a tracer.
 
 // limiterName is the limiter's argv[0].
 const limiterName = "shelld-limiter"
 
-// limiterReady is what the limiter says before it executes the command. Then the socket
-// closes, by the exec, or the stage and errno of a failure follow.
+// limiterReady is the byte that the limiter sends before it executes the command. Then the exec closes the socket, or
+// the stage and errno of a failure follow.
 const limiterReady = 'r'
 
 func init() {
@@ -35,7 +34,7 @@ func init() {
 	unix.CloseOnExec(socketFD)
 	stage, err := executeLimited()
 	answer := appendInt([]byte{byte(slices.Index(stages[:], stage))}, int(errnoOf(err)))
-	_ = writeAll(socketFD, answer) // It fails only where the keeper is gone.
+	_ = writeAll(socketFD, answer) // It fails only if the keeper is gone.
 	unix.Exit(1)
 }
 
@@ -60,11 +59,11 @@ func executeLimited() (stage string, err error) {
 	return execStage(err), err
 }
 
-// rehearse allocates what Exec will, and lets go of it, before memory is limited: the
-// heap cannot grow then, and this process would die of that in the command's name. What
-// was let go of stays mapped, and from here on nothing is collected.
+// rehearse allocates as much as Exec will, and releases it, before memory is limited: afterwards the heap cannot grow,
+// and this process would die of that in the command's name. The released memory stays mapped, and from here on no
+// garbage is collected.
 func rehearse(c Command) {
-	argv, _ := syscall.SlicePtrFromStrings(c.Argv) // Exec tells the error.
+	argv, _ := syscall.SlicePtrFromStrings(c.Argv) // Exec reports the error.
 	envv, _ := syscall.SlicePtrFromStrings(c.Env)
 	room := make([]byte, 1<<20)
 	runtime.KeepAlive(argv)
@@ -74,7 +73,7 @@ func rehearse(c Command) {
 	runtime.GC()
 }
 
-// forkLimited is forkImage for a command that has limits of the kernel's.
+// forkLimited is forkImage for a command that has kernel limits.
 func forkLimited(c Command, stdio [3]int, terminal int) (pid int, stage string, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -94,7 +93,7 @@ func forkLimited(c Command, stdio [3]int, terminal int) (pid int, stage string, 
 	if len(answer) == 1 && answer[0] == limiterReady {
 		return pid, "", nil
 	}
-	_ = unix.Kill(pid, unix.SIGKILL) // It is ending, unless it could not be spoken to.
+	_ = unix.Kill(pid, unix.SIGKILL) // It is ending, unless the exchange with it failed.
 	for {
 		if _, werr := unix.Wait4(pid, nil, 0, nil); werr != unix.EINTR {
 			break
@@ -104,7 +103,7 @@ func forkLimited(c Command, stdio [3]int, terminal int) (pid int, stage string, 
 	return 0, stage, err
 }
 
-// limiterFailure is what the limiter says was wrong; if it said nothing, it was that.
+// limiterFailure returns the failure that the limiter reported. If it reported none, the failure is err or EIO.
 func limiterFailure(answer []byte, err error) (string, error) {
 	if len(answer) > 0 && answer[0] == limiterReady {
 		answer = answer[1:]
@@ -120,7 +119,7 @@ func limiterFailure(answer []byte, err error) (string, error) {
 	return StageKeeper, unix.EIO
 }
 
-// converse says one thing to the other side of a socket, and returns all that it says.
+// converse sends one message to the other side of a socket, and returns the whole answer.
 func converse(fd int, say []byte) ([]byte, error) {
 	err := writeAll(fd, say)
 	if err == nil {

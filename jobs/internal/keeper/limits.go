@@ -2,27 +2,26 @@ package keeper
 
 import "time"
 
-// Limits bound what a job may take. Zero means that there is no limit.
+// Limits are the resource limits of a job. Zero means that there is no limit.
 type Limits struct {
-	// OpenFiles is how many descriptors each process may have.
+	// OpenFiles is the maximum number of descriptors of each process.
 	OpenFiles int64
-	// Memory is how many bytes of private memory each process may write to: its data,
-	// heap and anonymous mappings. What it maps without the right to write is not
-	// counted, which runtimes do by the gigabyte, and neither is shared memory.
+	// Memory is the maximum number of bytes of private memory that each process may write to: its data, heap and
+	// anonymous mappings. Mappings without write permission, which runtimes use by the gigabyte, are not counted, and
+	// neither is shared memory.
 	Memory int64
-	// CPU is the processor time of each process, in whole seconds. The kernel sends
-	// XCPU then, and KILL a second later.
+	// CPU is the processor time of each process, in whole seconds. When it is used up, the kernel sends XCPU, and KILL
+	// a second later.
 	CPU time.Duration
-	// Processes is how many processes of the whole job may be alive at a time. The
-	// keeper counts them: the kernel's own limit is one of the user. Those that come
-	// and go between two looks are not seen.
+	// Processes is the maximum number of processes of the whole job that are alive at a time. The keeper counts them,
+	// because the kernel's own limit is per user. Processes that come and go between two counts are not seen.
 	Processes int64
 }
 
-// byKernel says whether the kernel has to be told of any.
+// byKernel reports whether the kernel must enforce any of the limits.
 func (l Limits) byKernel() bool { return l.OpenFiles > 0 || l.Memory > 0 || l.CPU > 0 }
 
-// What an Event says of a limit that the job went beyond.
+// The limits that an Event can report as exceeded.
 const (
 	LimitCPU       = "cpu"
 	LimitProcesses = "processes"

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fit returns the limits that a job would get: in the units that the kernel has, and
-// none above what this process, and so whatever it starts, may have in any case.
+// Fit returns the limits that a job would get: in the kernel's units, and none above the limits of this process, which
+// everything that it starts has in any case.
 func Fit(l Limits) Limits {
 	l.OpenFiles = fitted(unix.RLIMIT_NOFILE, l.OpenFiles)
 	l.Memory = fitted(unix.RLIMIT_DATA, l.Memory)
@@ -21,8 +21,7 @@ func Fit(l Limits) Limits {
 	return l
 }
 
-// fitted is a limit, or the hard one of this process where that is lower; 0 is none, as
-// most jobs have it.
+// fitted returns n, or the hard limit of this process if that is lower. 0 means no limit, as for most jobs.
 func fitted(resource int, n int64) int64 {
 	var have unix.Rlimit
 	if n == 0 || unix.Prlimit(0, resource, nil, &have) != nil {
@@ -31,8 +30,8 @@ func fitted(resource int, n int64) int64 {
 	return int64(min(uint64(n), max(have.Max, 1)))
 }
 
-// set sets this process's limits for what it is about to execute. Memory comes last,
-// since there may be none left for us.
+// set sets this process's limits for the program that it is about to execute. Memory comes last, because there may be
+// none left for this process.
 func (l Limits) set() error {
 	set := func(resource int, soft, hard int64) error {
 		if soft == 0 {
@@ -43,8 +42,7 @@ func (l Limits) set() error {
 			return err
 		}
 		most := min(uint64(hard), have.Max)
-		// By way of syscall, which restores the limit on descriptors otherwise that Go
-		// has raised for itself.
+		// Through package syscall, which otherwise restores the limit on descriptors that Go has raised for itself.
 		return syscall.Setrlimit(resource, &syscall.Rlimit{Cur: min(uint64(soft), most), Max: most})
 	}
 	seconds := int64(l.CPU / time.Second)
@@ -57,17 +55,16 @@ func (l Limits) set() error {
 	return set(unix.RLIMIT_DATA, l.Memory, l.Memory)
 }
 
-// cpuOver says whether it was the limit that ended the command: by the signal that the
-// kernel sends for it, and because it had been charged with that much time. Anybody can
-// send the signal.
+// cpuOver reports whether the limit ended the command: it died of the signal that the kernel sends for it, after it had
+// been charged with that much time. Any process can send the signal.
 func (k *keeper) cpuOver(ws unix.WaitStatus, charged time.Duration) bool {
 	return k.limits.CPU != 0 && ws.Signaled() && ws.Signal() == unix.SIGXCPU && charged >= k.limits.CPU
 }
 
-// charged is the processor time by which the kernel judges RLIMIT_CPU of a process whose
-// status has not been taken, without that of its children. It counts in ticks, and may be
-// more than half as much again as what /proc and wait4 tell, which is what the process ran
-// for. Where the kernel has no such clock it is 0, and the end is told as the signal alone.
+// charged returns the processor time by which the kernel checks RLIMIT_CPU of a process whose status has not been
+// taken, without that of its children. It counts in ticks, and may exceed the figure of /proc and wait4, which is the
+// actual running time, by more than half. If the kernel has no such clock, it is 0, and the end is reported as the
+// signal alone.
 func charged(pid int) time.Duration {
 	const prof = 0 // CPUCLOCK_PROF: user and system time, of all threads
 	var ts unix.Timespec
@@ -78,16 +75,16 @@ func charged(pid int) time.Duration {
 }
 
 const (
-	lookSoon = 50 * time.Millisecond  // between two looks at a job that grows or shrinks
-	lookLate = 200 * time.Millisecond // at one that does not
-	// looksForCleaning is how many looks may leave their garbage, a few KiB each: a
-	// keeper collects none by itself.
+	lookSoon = 50 * time.Millisecond  // between two counts of a job that grows or shrinks
+	lookLate = 200 * time.Millisecond // between two counts of one that does not
+	// looksForCleaning is the number of counts whose garbage, a few KiB each, may accumulate: a keeper collects none by
+	// itself.
 	looksForCleaning = 64
 )
 
-// countProcesses looks every now and then how many processes of the job are alive: the
-// kernel tells nobody of a fork. It tells the server once that there are too many, and
-// once more when there are twice as many as that, since then they are not ending. It ends with the job.
+// countProcesses counts the living processes of the job at intervals: the kernel reports no forks. It reports to the
+// server once that there are too many, and once more if there are about twice as many as that, since then they are not
+// ending. It ends with the job.
 func (k *keeper) countProcesses(number int) {
 	pause, before, told := lookSoon, 0, false
 	for look := 1; ; look++ {
@@ -113,11 +110,11 @@ func (k *keeper) countProcesses(number int) {
 		if look%looksForCleaning == 0 {
 			runtime.GC()
 		}
-		time.Sleep(max(pause, 16*time.Since(began))) // A large job is not looked at all the time.
+		time.Sleep(max(pause, 16*time.Since(began))) // A large job is not counted all the time.
 	}
 }
 
-// mostProcesses is how many there may be, or may be while the job is being ended.
+// mostProcesses returns the maximum number of processes, or the maximum while the job is being ended.
 func (k *keeper) mostProcesses(told bool) int {
 	most := int(min(k.limits.Processes, 1<<30))
 	if told {
@@ -128,7 +125,7 @@ func (k *keeper) mostProcesses(told bool) int {
 
 // alive counts the processes of the job. The caller holds k.mu.
 func (k *keeper) alive() (n int) {
-	list, _ := k.tree() // The next look counts whom this one has missed.
+	list, _ := k.tree() // The next count includes the ones that this one missed.
 	for _, p := range list {
 		if st, err := readStat(p.pid); err == nil && st.alive() {
 			n++

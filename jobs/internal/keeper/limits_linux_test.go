@@ -15,11 +15,10 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// ulimits is a command that tells the limits it got: descriptors, data, seconds; soft and
-// hard.
+// ulimits is a command that prints its limits: descriptors, data, seconds; soft and hard.
 const ulimits = `echo $(ulimit -Sn) $(ulimit -Hn) $(ulimit -Sd) $(ulimit -Hd) $(ulimit -St) $(ulimit -Ht)`
 
-// told runs a command under limits, and returns what it prints first.
+// told runs a command under limits, and returns its first line of output.
 func told(t *testing.T, pool *keeper.Pool, l keeper.Limits, command string) string {
 	t.Helper()
 	out, w := pipe(t)
@@ -33,8 +32,8 @@ func told(t *testing.T, pool *keeper.Pool, l keeper.Limits, command string) stri
 	return text
 }
 
-// Each limit is the program's, and the others are as they would be; and so are all of the
-// job that the same keeper serves next.
+// Each limit applies to the program, and the others keep their usual values; so do all limits of the next job of the
+// same keeper.
 func TestLimits(t *testing.T) {
 	pool := newPool(t)
 	free := told(t, pool, keeper.Limits{}, ulimits)
@@ -59,7 +58,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What a start can fail of is told by way of the limiter as well.
+// The limiter reports the errors of a start as well.
 func TestLimitedStartErrors(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script")
@@ -87,8 +86,8 @@ func TestLimitedStartErrors(t *testing.T) {
 	}
 }
 
-// A command with limits gets what was given: directory, long environment, terminal. It is
-// the terminal's foreground, and no descriptor of the limiter is left to it.
+// A command with limits gets its directory, its long environment and its terminal. It is the terminal's foreground, and
+// inherits no descriptor of the limiter.
 func TestLimitedCommand(t *testing.T) {
 	pool := newPool(t)
 	dir := t.TempDir()
@@ -117,8 +116,8 @@ func TestLimitedCommand(t *testing.T) {
 	j.end(t)
 }
 
-// Who has used the processor for longer than it may is ended by the kernel, and that is
-// told; the signal from somebody else is a signal.
+// The kernel ends a process that has used up its processor time, and that is reported; the same signal from another
+// process is reported as a signal.
 func TestCPULimit(t *testing.T) {
 	pool := newPool(t)
 	cmd := shell("while :; do :; done")
@@ -128,7 +127,7 @@ func TestCPULimit(t *testing.T) {
 		t.Errorf("exit %+v", e)
 	}
 	finish(t, k)
-	// What children have used is none of the command's.
+	// The time of its children is not counted for the command.
 	for _, test := range []struct {
 		limit  time.Duration
 		script string
@@ -143,8 +142,8 @@ func TestCPULimit(t *testing.T) {
 	}
 }
 
-// The kernel counts in ticks: a command that shares its processor with many short naps has
-// had far less of it than it is charged for. What is charged is what the limit is on.
+// The kernel counts in ticks: a command that shares its processor with many short naps has actually run for far less
+// than it is charged for. The limit applies to the charged time.
 func TestCPULimitBesideNaps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten seconds, since the command gets an eleventh of the processors")
@@ -161,14 +160,14 @@ done
 		if e.Kind != keeper.Exited || e.Signal != unix.SIGXCPU || e.Limit != keeper.LimitCPU {
 			t.Errorf("%+v", e)
 		}
-	case <-time.After(5 * time.Minute): // ten seconds where nothing else runs
+	case <-time.After(5 * time.Minute): // ten seconds if nothing else runs
 		t.Error("it goes on")
 	}
 	kill(t, k)
 }
 
-// A long command line takes nothing of a little memory from the limiter, which would die
-// of that in the command's name.
+// A long command line takes none of a small memory limit from the limiter, which would die of that in the command's
+// name.
 func TestMemoryLimitAndLongArguments(t *testing.T) {
 	if raced {
 		t.Skip("the race detector does not run in so little memory")
@@ -185,8 +184,7 @@ func TestMemoryLimitAndLongArguments(t *testing.T) {
 	}
 }
 
-// More processes than there may be are told of once, and once more where they go on to
-// grow; as many as there may be are not.
+// Too many processes are reported once, and once more if they become still more; as many as allowed are not reported.
 func TestProcessLimit(t *testing.T) {
 	pool := newPool(t)
 	cmd := shell(`for i in 1 2 3; do sleep 1000 & done; wait`)
@@ -204,7 +202,7 @@ func TestProcessLimit(t *testing.T) {
 	expect(t, k, keeper.Limited)
 	kill(t, k)
 
-	// Three for half a second, which is ten looks.
+	// Three for half a second, which is ten counts.
 	cmd = shell(`sleep 1000 & sleep 0.5; exit 7`)
 	cmd.Limits = keeper.Limits{Processes: 3}
 	k = start(t, pool, cmd)
@@ -214,7 +212,7 @@ func TestProcessLimit(t *testing.T) {
 	kill(t, k)
 }
 
-// kill ends a job, and waits for that.
+// kill ends a job, and waits for its end.
 func kill(t *testing.T, k *keeper.Keeper) {
 	t.Helper()
 	if err := k.Kill(keeper.KillOptions{}); err != nil {
@@ -223,8 +221,7 @@ func kill(t *testing.T, k *keeper.Keeper) {
 	untilEmpty(t, k)
 }
 
-// childLimited is a server without privileges and with low limits of its own, which runs
-// jobs under limits.
+// childLimited is a server without privileges and with low limits of its own, which runs jobs under limits.
 func childLimited([]string) int {
 	for resource, n := range map[int]uint64{unix.RLIMIT_NOFILE: 200, unix.RLIMIT_DATA: 1 << 31} {
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: n / 2, Max: n}); err != nil {
@@ -249,8 +246,8 @@ func childLimited([]string) int {
 	return 0
 }
 
-// Without privileges limits are set as well, none above the server's own hard ones, and
-// what one job got takes nothing from the next.
+// Without privileges limits are set as well, none above the server's own hard ones, and the limits of one job do not
+// affect the next.
 func TestLimitsWithoutPrivileges(t *testing.T) {
 	out, w := pipe(t)
 	attr := &os.ProcAttr{Files: []*os.File{nil, w, w}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}}

@@ -1,8 +1,8 @@
 package keeper
 
-// Living lists what is alive of the job now, at most MaxProcs, without asking the keeper:
-// the kernel tells the server as well whose children are whose. A process that is born
-// meanwhile may be missing. It returns false where the job is over, or the list cannot be read.
+// Living lists the living processes of the job, at most MaxProcs, without asking the keeper: the kernel reports the
+// children of each process to the server as well. A process that is born meanwhile may be missing. It returns false if
+// the job is over, or the list cannot be read.
 func (k *Keeper) Living() (list []Proc, ok bool) {
 	nodes, err := descendants(k.host.proc.Pid)
 	if err != nil {
@@ -16,7 +16,7 @@ func (k *Keeper) Living() (list []Proc, ok bool) {
 			list = append(list, describe(st, nil))
 		}
 	}
-	if !k.serves() { // The keeper may have gone on to another job, or have ended, and its pid be another's.
+	if !k.serves() { // The keeper may have another job by now, or have ended, and its pid may be reused.
 		return nil, false
 	}
 	return list, true

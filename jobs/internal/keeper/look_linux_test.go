@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// However looks are spread over a grace, and however many there were: there is one at
-// half of it, and that is not made twice.
+// There is a probe at half of the grace period, and only one, whatever the times and the number of the other probes.
 func TestLookAtHalf(t *testing.T) {
 	now := time.Now()
 	after := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }

@@ -53,7 +53,7 @@ func leftovers(before map[string]string) int {
 	return 0
 }
 
-// openFiles maps this process's descriptors to what they are.
+// openFiles maps this process's descriptors to the names of their files.
 func openFiles() map[string]string {
 	files := make(map[string]string)
 	entries, _ := os.ReadDir("/proc/self/fd")
@@ -65,7 +65,7 @@ func openFiles() map[string]string {
 	return files
 }
 
-// childModes are what this binary can be as a child.
+// childModes are the modes of this binary as a child.
 var childModes = map[string]func(args []string) int{
 	"server":   childServer,
 	"respawn":  childRespawn,
@@ -78,8 +78,8 @@ var childModes = map[string]func(args []string) int{
 	"holder":   childHolder,
 }
 
-// childServer is a server that runs one job, given as a shell's command line, with
-// its own stdout as the job's. It tells the keeper's pid, and waits to be killed.
+// childServer is a server that runs one job, given as a shell's command line, with its own stdout as the job's. It
+// prints the keeper's pid, and waits to be killed.
 func childServer(args []string) int {
 	pool := keeper.NewPool(keeper.PoolOptions{})
 	k, err := pool.Start(keeper.Command{
@@ -105,7 +105,7 @@ func childDenied(args []string) int {
 	}
 	k, err := pool.Start(keeper.Command{Path: args[0], Argv: append([]string{childName, "root"}, args[1:]...), Stdout: w})
 	if err == nil {
-		_, _ = r.Read(make([]byte, 1)) // It is another user now.
+		_, _ = r.Read(make([]byte, 1)) // The job runs as another user now.
 		err = k.Kill(keeper.KillOptions{Grace: 10 * time.Millisecond})
 	}
 	if err != nil {
@@ -123,7 +123,7 @@ func childDenied(args []string) int {
 	return 1
 }
 
-// childRoot runs from a file that makes it root, and is it for good.
+// childRoot runs from a file that makes it root, and stays root.
 func childRoot([]string) int {
 	if err := unix.Setreuid(0, 0); err != nil {
 		fmt.Println(err)
@@ -134,8 +134,8 @@ func childRoot([]string) int {
 	return 0
 }
 
-// childIgnoring is a server that was started with signals ignored and blocked,
-// and runs a job that tells how it finds its own.
+// childIgnoring is a server that was started with signals ignored and blocked, and runs a job that prints its own state
+// of them.
 func childIgnoring([]string) int {
 	for sig := 1; sig <= 64; sig++ {
 		switch syscall.Signal(sig) {
@@ -144,8 +144,8 @@ func childIgnoring([]string) int {
 			signal.Ignore(syscall.Signal(sig))
 		}
 	}
-	// What Go ignores for its caller it resets in children; what it inherits, it
-	// does not. So the server proper is one exec further on, with all blocked too.
+	// Signals that Go ignores for its caller are reset in its children; inherited ones are not. So the actual server is
+	// one exec further on, with all signals blocked too.
 	var all unix.Sigset_t
 	for i := range all.Val {
 		all.Val[i] = ^all.Val[i]
@@ -159,9 +159,8 @@ func childIgnoring([]string) int {
 	return 1
 }
 
-// childRespawn is the first of two processes, in sessions of their own, that start
-// each other anew: the first waits for the second, and the second, which is there
-// to wait, becomes the first when the pipe tells that the first has ended.
+// childRespawn is the first of two processes, in sessions of their own, that restart each other: the first waits for
+// the second, and the second takes the place of the first when the pipe shows that the first has ended.
 func childRespawn(args []string) int {
 	if len(args) > 1 {
 		_, _ = os.NewFile(3, "the first").Read(make([]byte, 1))
@@ -184,7 +183,7 @@ func childRespawn(args []string) int {
 	}
 }
 
-// watchdog is how long anything may take that takes milliseconds.
+// watchdog is the timeout of operations that take milliseconds.
 const watchdog = 30 * time.Second
 
 // next returns the next event.
@@ -232,8 +231,8 @@ func expectEnd(t testing.TB, k *keeper.Keeper) {
 	expectIdle(t, k.Process())
 }
 
-// expectIdle looks at a keeper whose job is over: if it is there still, and has no
-// next job, it is as a keeper is that never had one.
+// expectIdle inspects a keeper whose job is over: if it still exists, and has no next job, it is like a keeper that
+// never had one.
 func expectIdle(t testing.TB, pid int) {
 	t.Helper()
 	proc := fmt.Sprintf("/proc/%d/", pid)
@@ -252,14 +251,14 @@ func expectIdle(t testing.TB, pid int) {
 	for _, fd := range fds {
 		link, _ := os.Readlink(proc + "fd/" + fd.Name())
 		n, _ := strconv.Atoi(fd.Name())
-		ownList := fmt.Sprintf("%stask/%d/children", proc, pid) // which it has from its start on
+		ownList := fmt.Sprintf("%stask/%d/children", proc, pid) // open since its start
 		if n > 3 && link != "" && link != ownList && !ofRuntime(link) {
 			t.Errorf("idle keeper %d holds %s, %s", pid, fd.Name(), link)
 		}
 	}
 }
 
-// ofRuntime says whether Go's runtime opens this for itself.
+// ofRuntime reports whether Go's runtime opens this file for itself.
 func ofRuntime(link string) bool {
 	return link == "anon_inode:[eventpoll]" || link == "anon_inode:[eventfd]" || strings.HasPrefix(link, "/sys/fs/cgroup/")
 }
@@ -270,7 +269,7 @@ func newPool(t testing.TB) *keeper.Pool {
 	return pool
 }
 
-// shell is a Command for /bin/sh whose words carry the tag, to find what is left.
+// shell is a Command for /bin/sh whose words carry the tag, to find its remains.
 func shell(script string, args ...string) keeper.Command {
 	return keeper.Command{
 		Path: "/bin/sh",
@@ -318,8 +317,7 @@ func expectNone(t testing.TB, tag string) {
 	}
 }
 
-// pipe returns a reader of what the job writes to the other end, which the caller
-// closes once the job was started.
+// pipe returns a reader of the job's output, and the other end, which the caller closes after it has started the job.
 func pipe(t testing.TB) (*bufio.Reader, *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()

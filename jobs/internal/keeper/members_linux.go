@@ -1,8 +1,8 @@
 package keeper
 
-// Members lists the processes of the job by their ids, parents before their children, as
-// Living does, but for what takes longer: those that have ended and wait for their parents are
-// among them. It returns false where the job is over, or the list cannot be read.
+// Members returns the process IDs of the job, parents before their children, like Living but without its slow part: it
+// includes processes that have ended and wait for their parents. It returns false if the job is over, or the list
+// cannot be read.
 func (k *Keeper) Members() (pids []int, ok bool) {
 	nodes, err := descendants(k.host.proc.Pid)
 	if err != nil {
@@ -14,7 +14,7 @@ func (k *Keeper) Members() (pids []int, ok bool) {
 	return pids, k.serves()
 }
 
-// serves says whether the keeper is this job's still, so that what was found below it is, too.
+// serves reports whether the keeper still serves this job, so that the processes found below it belong to the job.
 func (k *Keeper) serves() bool {
 	select {
 	case <-k.done:

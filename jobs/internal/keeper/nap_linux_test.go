@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A sweep that met somebody new is followed by the next at once; one that did not leaves
-// the processors to who has to die there, for longer the longer it took, and not for ever.
+// A sweep that found a new process is followed by the next at once. One that did not leaves the processors to the dying
+// processes, for a time that grows with its duration, up to a maximum.
 func TestNap(t *testing.T) {
 	op := &killOp{omitted: 1}
 	for i, test := range []struct {
@@ -18,11 +18,11 @@ func TestNap(t *testing.T) {
 		{1, 1, 1, 0, 0, 2 * firstNap},
 		{2, 1, 1, 0, 10 * firstNap, restTimes * 10 * firstNap},
 		{3, 1, 1, 0, 0, 8 * firstNap},
-		{4, 0, 1, 0, time.Minute, firstNap}, // and from here on as from the start
+		{4, 0, 1, 0, time.Minute, firstNap}, // from here on as at the start
 		{5, 1, 1, 0, time.Microsecond, 2 * firstNap},
 		{6, 1, 1, 0, time.Minute, maxRest},
-		{7, 1, 9, 1, time.Minute, firstNap},     // one hopped away
-		{8, 1, 0, 0, time.Minute, 2 * firstNap}, // all did
+		{7, 1, 9, 1, time.Minute, firstNap},     // one was gone before it was inspected
+		{8, 1, 0, 0, time.Minute, 2 * firstNap}, // all were
 		{stopFirstAfter + 1000, 1, 1, 0, 0, maxNap},
 	} {
 		op.listed, op.slipped = test.listed, test.slipped
@@ -36,7 +36,7 @@ func TestNap(t *testing.T) {
 	}
 }
 
-// The sweeps become no faster with their number.
+// The pause does not become shorter with the number of sweeps.
 func TestNapAfter(t *testing.T) {
 	last := napAfter(0, false)
 	for n := range 1000 {

@@ -2,10 +2,10 @@
 
 package keeper_test
 
-// runs is how many of n repetitions are made.
+// runs returns how many of n repetitions to run.
 func runs(n int) int { return n }
 
-// many is how many of n repetitions are made where they take seconds: all of them with -ci.
+// many returns how many of n repetitions to run if they take seconds: all of them with -ci.
 func many(n int) int {
 	if *inCI {
 		return n

@@ -8,20 +8,18 @@ import (
 )
 
 const (
-	// cleanScans is how many scans in a row must find no orphan. There is no
-	// ECHILD here, since living keepers are children as well, and a process that
-	// forks and exits in a loop can be missed by one scan.
+	// cleanScans is the number of scans in a row that must find no orphan. There is no ECHILD here, because living
+	// keepers are children as well, and one scan can miss a process that forks and exits in a loop.
 	cleanScans = 5
-	// orphanPatience bounds the wait for orphans that cannot be ended.
+	// orphanPatience is the maximum time to wait for orphans that cannot be ended.
 	orphanPatience = 5 * time.Second
 )
 
-// endOrphans kills what a lost keeper has left to this process, its parent, and
-// returns when nothing of it is found any more.
+// endOrphans kills the processes that a lost keeper has left to this process, its parent, and returns when no scan
+// finds any more.
 //
-// An orphan is a child in another session than ours that is no keeper: each
-// keeper has a session of its own, and its descendants are in that one or in
-// newer ones. Children that others have started in our session are left alone.
+// An orphan is a child in another session than ours that is not a keeper: each keeper has a session of its own, and its
+// descendants are in that one or in newer ones. Children that other code has started in our session are left alone.
 // Orphans of other keepers that were lost at the same time are ended as well.
 func (p *Pool) endOrphans() Report {
 	p.sweeping.Lock()
@@ -38,7 +36,7 @@ func (p *Pool) endOrphans() Report {
 			clean = 0
 			endOrphan(op, n)
 		}
-		// Not a wait for anything: it leaves the processor to the dying.
+		// This waits for no event: it leaves the processor to the dying processes.
 		time.Sleep(50 * time.Microsecond)
 	}
 	if len(op.order) > 0 {
@@ -54,15 +52,14 @@ func (p *Pool) endOrphans() Report {
 	return r
 }
 
-// endOrphan kills an orphan and all below it, which come up as orphans of their
-// own in the next scans, and reaps it if it is dead. Nobody else reaps orphans,
-// so that their pids are safe.
+// endOrphan kills an orphan and all processes below it, which become orphans of their own in the next scans, and reaps
+// it if it is dead. No other code reaps orphans, so that their pids are safe.
 func endOrphan(op *killOp, n node) {
 	self := os.Getpid()
-	below, _ := descendants(n.pid) // What is missing in it becomes an orphan of its own.
+	below, _ := descendants(n.pid) // A missing process becomes an orphan of its own.
 	op.killEach(newKin(self), append([]node{n}, below...))
-	// One that forks and exits without end is still in its group, of which this one keeps
-	// the number from being anybody else's.
+	// A process that forks and exits without end is still in its group, whose number is not reused while this orphan
+	// exists.
 	if st, err := readStat(n.pid); err == nil && st.ppid == self && st.pgid > 1 && st.pgid != unix.Getpgrp() {
 		_ = unix.Kill(-st.pgid, unix.SIGKILL)
 	}
@@ -72,7 +69,7 @@ func endOrphan(op *killOp, n node) {
 	}
 }
 
-// endBelow kills what is below a keeper that is stopped for good, and so reaps nobody.
+// endBelow kills the processes below a keeper that is stopped for good, and therefore reaps none of them.
 func (p *Pool) endBelow(keeper int) Report {
 	p.sweeping.Lock()
 	defer p.sweeping.Unlock()
@@ -85,7 +82,7 @@ func (p *Pool) endBelow(keeper int) Report {
 	return op.report()
 }
 
-// killEach kills each of these that is alive.
+// killEach kills each listed process that is alive.
 func (op *killOp) killEach(below *kin, list []node) {
 	for _, n := range list {
 		st, err := readStat(n.pid)
@@ -99,8 +96,7 @@ func (op *killOp) killEach(below *kin, list []node) {
 	}
 }
 
-// orphans lists those children of ours that are orphans, zombies included. With an error some
-// may be missing.
+// orphans lists the children of this process that are orphans, including zombies. With an error some may be missing.
 func (p *Pool) orphans() (list []node, err error) {
 	p.spawning.Lock()
 	defer p.spawning.Unlock()
@@ -111,7 +107,7 @@ func (p *Pool) orphans() (list []node, err error) {
 	self := os.Getpid()
 	kids, err := p.kids.list()
 	for _, pid := range kids {
-		st, err := readStat(pid) // A child has one, whatever can be opened.
+		st, err := readStat(pid) // This works for a child even if no file can be opened.
 		if err == nil && st.ppid == self && st.sid != session && p.keepers[pid] == nil {
 			list = append(list, node{pid, self})
 		}

@@ -12,38 +12,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSpares is how many keepers may wait for a job. Jobs one after the other need
-// two: the next one starts before the last one's keeper is ready again.
+// maxSpares is the maximum number of keepers that wait for a job. Jobs in sequence need two: the next one starts before
+// the last one's keeper is ready again.
 const maxSpares = 4
 
-// A Pool starts keepers, and has spares of them: a keeper's own start takes several
-// times as long as the command's. A keeper whose job is over is a spare again.
+// A Pool starts keepers, and has spares of them: the start of a keeper takes several times as long as the start of the
+// command. A keeper whose job is over is a spare again.
 type Pool struct {
 	log *slog.Logger
 
-	// spawning is held while a keeper is forked and its pid entered, and while
-	// orphans are told from keepers by that entry.
+	// spawning is held while a keeper is forked and its pid entered, and while orphans are distinguished from keepers
+	// by that entry.
 	spawning sync.Mutex
-	keepers  map[int]*host // by the pid of the keeper, reaped ones taken out
+	keepers  map[int]*host // by the pid of the keeper, without reaped ones
 	// stopGuard is closed when keepers becomes empty.
 	stopGuard chan struct{}
 	children  chan os.Signal // from the kernel, or lookAgain -> guard
-	ends      *ends          // of those in keepers; nil where there are none, or it failed
+	ends      *ends          // of those in keepers; nil if there are none, or it failed
 
 	sweeping sync.Mutex // held by endOrphans
 
 	kids *ownChildren // closed with the last host once the Pool is closed
 
 	mu      sync.Mutex
-	hosts   int     // whose readLoop goes on
+	hosts   int     // number of hosts whose readLoop runs
 	spares  []*host // the last one is used next: its memory is in the caches
 	warming bool
 	closed  bool
 	warmers sync.WaitGroup
 }
 
-// NewPool returns a Pool without a spare; Warm or the first Start makes one. It
-// makes this process a child subreaper, for good.
+// NewPool returns a Pool without a spare; Warm or the first Start makes one. It makes this process a child subreaper,
+// permanently.
 func NewPool(opts PoolOptions) *Pool {
 	log := opts.Log
 	if log == nil {
@@ -55,8 +55,8 @@ func NewPool(opts PoolOptions) *Pool {
 	return &Pool{log: log, keepers: make(map[int]*host), kids: openOwnChildren()}
 }
 
-// Start runs the command under a keeper, and returns once it was executed. The
-// error is a *StartError, or ErrClosed; after an error nothing is left.
+// Start runs the command under a keeper, and returns once it was executed. The error is a *StartError, or ErrClosed;
+// after an error no process is left.
 //
 // The caller must receive from the Keeper's Events until the channel is closed.
 func (p *Pool) Start(cmd Command) (*Keeper, error) {
@@ -67,8 +67,8 @@ func (p *Pool) Start(cmd Command) (*Keeper, error) {
 		}
 		k, err := h.start(cmd)
 		if spare && isGone(err) {
-			// Somebody killed the spare while it waited. It never saw the command;
-			// of one that did, nobody knows how far it came, so that is an error.
+			// The spare was killed while it waited, and never saw the command. If it had, its progress would be
+			// unknown: that is an error.
 			<-h.gone
 			continue
 		}
@@ -81,7 +81,7 @@ func (p *Pool) Start(cmd Command) (*Keeper, error) {
 	}
 }
 
-// startError makes a *StartError of an error that is none yet.
+// startError turns err into a *StartError, unless it is one already or ErrClosed.
 func startError(cmd Command, stage string, err error) error {
 	var already *StartError
 	if errors.Is(err, ErrClosed) || errors.As(err, &already) {
@@ -114,8 +114,7 @@ func (p *Pool) take() (h *host, spare bool, err error) {
 	return h, false, err
 }
 
-// keep makes a spare of a keeper without a job, and returns false if there are
-// enough.
+// keep makes a keeper without a job a spare, and returns false if there are enough or the Pool is closed.
 func (p *Pool) keep(h *host) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +144,7 @@ func (p *Pool) warm() {
 	p.mu.Lock()
 	p.warming = false
 	if h != nil && !p.closed && len(p.spares) < maxSpares {
-		p.spares = slices.Insert(p.spares, 0, h) // It has nothing in the caches yet.
+		p.spares = slices.Insert(p.spares, 0, h) // None of its memory is in the caches yet.
 		h = nil
 	}
 	p.mu.Unlock()
@@ -154,9 +153,8 @@ func (p *Pool) warm() {
 	}
 }
 
-// Close ends the spares, and makes every later Start fail. Of the keepers of jobs it ends
-// those that stand still in somebody's trace: whoever started the jobs waits for their
-// Done, and then their keepers have ended as well.
+// Close ends the spares, and makes every later Start fail. Of the keepers that have a job, it ends those that a tracer
+// holds stopped. The caller that started the jobs waits for their Done; then their keepers have ended as well.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	spares := p.spares
@@ -174,10 +172,9 @@ func (p *Pool) Close() {
 	}
 }
 
-// keeperEnv is a keeper's whole environment; the command has its own. A keeper is to
-// be small: there may be hundreds. It collects no garbage but at a limit that only a
-// job of very many processes leads to, starts with what one processor needs, and
-// profiles nothing.
+// keeperEnv is a keeper's whole environment; the command has its own. A keeper must be small: there may be hundreds. It
+// collects garbage only at a limit that only a job of very many processes reaches, starts with the resources of one
+// processor, and profiles nothing.
 var keeperEnv = []string{"GOGC=off", "GOMEMLIMIT=24MiB", "GOMAXPROCS=1", "GODEBUG=memprofilerate=0"}
 
 // spawn starts a keeper process, which waits for its command.
@@ -199,19 +196,19 @@ func (p *Pool) spawn() (*host, error) {
 	if len(p.keepers) == 0 {
 		p.startGuard()
 	}
-	// The image that runs, even if the file has been replaced since.
+	// This is the running image, even if the file has been replaced since.
 	proc, err := os.StartProcess("/proc/self/exe", []string{processName}, &os.ProcAttr{
 		Dir:   "/",
 		Env:   keeperEnv,
-		Files: []*os.File{null, null, os.Stderr, theirs}, // a crash should be seen
+		Files: []*os.File{null, null, os.Stderr, theirs}, // stderr, to show a crash
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		p.endGuard()
 		sock.close()
 		if errors.Is(err, unix.EBADF) {
-			// In the child the library moves descriptors above the highest of these,
-			// and that number may be one too many.
+			// In the child, package syscall moves descriptors above the highest of these, and that number may be one
+			// too many.
 			err = unix.EMFILE
 		}
 		return nil, fmt.Errorf("start a keeper process: %w", err)
@@ -226,7 +223,7 @@ func (p *Pool) spawn() (*host, error) {
 	return h, nil
 }
 
-// over is called by a host that has ended what its keeper has left.
+// over is called by a host after it has ended the processes that its keeper has left.
 func (p *Pool) over() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,14 +231,14 @@ func (p *Pool) over() {
 	p.closeLists()
 }
 
-// closeLists is called with p.mu held.
+// closeLists closes kids once the Pool is closed and has no host. It is called with p.mu held.
 func (p *Pool) closeLists() {
 	if p.closed && p.hosts == 0 {
 		p.kids.close()
 	}
 }
 
-// forget takes a reaped keeper out, unless its pid is another's by now.
+// forget removes a reaped keeper, unless its pid belongs to another by now.
 func (p *Pool) forget(h *host) {
 	p.mu.Lock()
 	p.spares = slices.DeleteFunc(p.spares, func(spare *host) bool { return spare == h })
@@ -255,7 +252,7 @@ func (p *Pool) forget(h *host) {
 	}
 }
 
-// SomeKeeper is the process of one of the keepers, or 0 where there is none yet.
+// SomeKeeper returns the process ID of one of the keepers, or 0 if there is none yet.
 func (p *Pool) SomeKeeper() int {
 	p.spawning.Lock()
 	defer p.spawning.Unlock()

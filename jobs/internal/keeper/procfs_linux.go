@@ -9,38 +9,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reading /proc is done with bare system calls: os.File would try each file on
-// the poller, and a bomb of processes has to be read faster than it forks.
+// Reading /proc uses bare system calls: os.File would try to register each file with the poller, and a fork bomb has to
+// be read faster than it forks.
 
-// A procStat is what /proc/PID/stat says.
+// A procStat is the content of /proc/PID/stat.
 type procStat struct {
 	pid, ppid, pgid, sid int
 	comm                 string
 	state                byte
-	tty                  int // the controlling terminal's device number, 0 for none
+	tty                  int // device number of the controlling terminal; 0: none
 	threads              int
-	start                uint64 // clock ticks since boot: tells a pid from its reuse
-	forked               bool   // it runs the program of who forked it: no execve yet
+	start                uint64 // clock ticks since boot: distinguishes processes with the same pid
+	forked               bool   // it runs the program of its parent: no execve yet
 	handlesTERM          bool   // it has a handler for TERM
-	hidden               bool   // /proc does not show it, and childStat knows it
+	hidden               bool   // /proc does not show it; childStat does
 }
 
-// alive is false for a zombie, unless only its first thread has ended.
+// alive reports whether the process is alive. A zombie is, if only its first thread has ended.
 func (s procStat) alive() bool {
 	return s.state != 'Z' && s.state != 'X' || s.threads > 1
 }
 
-// awake is false for one that cannot be forking now: vfork waits in state D.
+// awake reports whether the process may be forking now: vfork waits in state D.
 func (s procStat) awake() bool { return s.state == 'R' || s.state == 'D' || s.hidden }
 
 // forkNoExec is the kernel's PF_FORKNOEXEC, among the flags in /proc/PID/stat.
 const forkNoExec = 0x40
 
-// readStat returns what is known of a process. If its file cannot be read, a child of this
-// process is known by what wait says. For any other process isNotThere tells an error that
-// means that it has ended, or is hidden, from one that says nothing about it.
+// readStat returns the state of a process. If its file cannot be read and it is a child of this process, the result
+// comes from wait. For any other process, isNotThere distinguishes an error that means that it has ended or is hidden
+// from one that means nothing about it.
 func readStat(pid int) (procStat, error) {
-	text, err := slurp(procPath(pid, "stat"), 1024) // what is used of it is in the first half
+	text, err := slurp(procPath(pid, "stat"), 1024) // the fields in use are in the first half
 	if err != nil {
 		if st, ok := childStat(pid); ok {
 			return st, nil
@@ -50,7 +50,7 @@ func readStat(pid int) (procStat, error) {
 	return parseStat(text)
 }
 
-// parseStat splits after the last parenthesis: a comm may contain anything.
+// parseStat parses the text after its last parenthesis, because a comm may contain anything.
 func parseStat(text []byte) (procStat, error) {
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 1 || end < open {
@@ -113,7 +113,7 @@ func readAll(fd, limit int) ([]byte, error) {
 	}
 }
 
-// begin reads as much of a file as fits into buf.
+// begin returns as much of a file as fits into buf.
 func begin(path string, buf []byte) string {
 	fd, err := openRetry(path, unix.O_RDONLY)
 	if err != nil {
@@ -137,8 +137,7 @@ func openRetry(path string, flags int) (int, error) {
 	}
 }
 
-// names lists a directory of /proc, at most limit entries of it. With an error the list is
-// not complete.
+// names lists a directory of /proc, at most limit entries of it. With an error the list is incomplete.
 func names(path string, limit int) (list []string, err error) {
 	fd, err := openRetry(path, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
@@ -159,8 +158,7 @@ func names(path string, limit int) (list []string, err error) {
 	return list, nil
 }
 
-// describe tells more of a process than its stat does. marks are the links that
-// make one a holder of the job's output, ttyDevice the terminal's device number.
+// describe adds details that stat does not contain. marks are the links that show a holder of the job's output.
 func describe(st procStat, marks []string) Proc {
 	return Proc{
 		PID: st.pid, PPID: st.ppid, PGID: st.pgid, SID: st.sid,
@@ -181,8 +179,8 @@ func commandLine(st procStat) string {
 	return strings.ToValidUTF8(string(bytes.ReplaceAll(text, []byte{0}, []byte{' '})), "?")
 }
 
-// holds looks at the descriptors of a process, as far as it may. /dev/tty is the
-// job's terminal only for one who has it as controlling terminal.
+// holds reports whether a process holds the job's output, as far as its descriptors can be read. /dev/tty is the job's
+// terminal only for a process that has it as controlling terminal.
 func holds(st procStat, marks []string) bool {
 	if len(marks) == 0 {
 		return false
@@ -199,7 +197,7 @@ func holds(st procStat, marks []string) bool {
 	return false
 }
 
-// ownTTY is the device number of this process's controlling terminal.
+// ownTTY returns the device number of this process's controlling terminal.
 func ownTTY() int {
 	st, err := readStat(unix.Getpid())
 	if err != nil {

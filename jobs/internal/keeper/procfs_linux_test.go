@@ -46,7 +46,7 @@ func TestReadOwnStat(t *testing.T) {
 	}
 }
 
-// Both ways of listing a tree find the same, parents first.
+// Both ways of listing a tree find the same processes, parents first.
 func TestWalk(t *testing.T) {
 	tree := map[int][]int{1: {2, 3}, 2: {4}, 3: {5, 6, 2}, 4: {1}}
 	list, err := walk(1, func(pid int) ([]int, error) { return tree[pid], nil })
@@ -78,7 +78,7 @@ func TestWalk(t *testing.T) {
 	if !newKin(os.Getpid()).has(p.Pid) || newKin(p.Pid).has(os.Getpid()) || newKin(os.Getpid()).has(os.Getppid()) {
 		t.Error("a kin does not know parents from children")
 	}
-	// As a deeper one, by way of a pidfd, it is refused if it is not below.
+	// As a deeper process, signalled by a pidfd, it is refused if it is not below.
 	if err := newKin(p.Pid).signal(node{os.Getpid(), 0}, 0); err != unix.ESRCH {
 		t.Errorf("a stranger was signalled: %v", err)
 	}
@@ -87,7 +87,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// A list that cannot be read is an error. One of a process that has ended is none.
+// A list that cannot be read is an error. The missing list of a process that has ended is not.
 func TestWalkUnreadable(t *testing.T) {
 	lists := func(unread map[int]error) func(int) ([]int, error) {
 		tree := map[int][]int{1: {2, 3}, 3: {4}}
@@ -108,15 +108,15 @@ func TestWalkUnreadable(t *testing.T) {
 	}
 }
 
-// The children of this process are known without a descriptor to open anything with.
+// The children of this process can be listed when no descriptor is left to open a file.
 func TestChildrenWithoutDescriptors(t *testing.T) {
 	own := openOwnChildren()
 	defer own.close()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	// It tells its number from within its new session: before that it may be in one that began
-	// outside this PID namespace, whose number is 0 here.
+	// It prints its pid from inside its new session: before that its session may be one that began outside this PID
+	// namespace, whose number is 0 here.
 	out, err := exec.Command("sh", "-c", "setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' </dev/null 2>/dev/null &").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestChildrenWithoutDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		_ = unix.Kill(orphan, unix.SIGKILL) // It is a child of ours that was not reaped.
+		_ = unix.Kill(orphan, unix.SIGKILL) // It is a child of this process that was not reaped.
 		_, _ = unix.Wait4(orphan, nil, 0, nil)
 	}()
 	restore := withoutDescriptors(t)
@@ -149,7 +149,7 @@ func TestChildrenWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// withoutDescriptors has this process open nothing more until restore.
+// withoutDescriptors makes this process unable to open files until restore.
 func withoutDescriptors(t *testing.T) (restore func()) {
 	t.Helper()
 	var had unix.Rlimit
@@ -184,8 +184,7 @@ func TestDescribe(t *testing.T) {
 	}
 	defer func() { _, _ = stdin.Close(), release.Close() }()
 	mark := fdLink("self", fmt.Sprint(w.Fd()))
-	// What it prints proves that its arguments are in place: execve closes the
-	// descriptors before it sets them.
+	// Its output proves that its arguments are in place: execve closes the descriptors before it sets them.
 	p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", "echo; read x", strings.Repeat("é", 200), ""}, &os.ProcAttr{Files: []*os.File{stdin, w}})
 	if err != nil {
 		t.Fatal(err)

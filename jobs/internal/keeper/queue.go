@@ -2,12 +2,11 @@ package keeper
 
 import "sync"
 
-// An eventQueue hands events to a consumer without ever making the producer
-// wait: an answer that the consumer is waiting for may be next on the socket.
+// An eventQueue delivers events to a consumer and never blocks the producer: the next message on the socket may be an
+// answer that the consumer is waiting for.
 //
-// It is bounded by what is asked of the keeper. The one kind of event that a job
-// can make without end is thinned: of Stopped and Continued at most two in a row
-// wait, and a pair more that nobody has received yet is as if it had not been.
+// It is bounded by the requests to the keeper. Stopped and Continued, the only events that a job can cause without end,
+// are thinned: at most two in a row wait; when a third follows, the unreceived two are dropped.
 type eventQueue struct {
 	out chan Event // from push or pump -> consumer
 
@@ -15,7 +14,7 @@ type eventQueue struct {
 	told    func() // nil, or called when there is something to receive, and at the end
 	waiting []Event
 	pumping bool
-	over    bool // nothing follows; whoever empties waiting closes out
+	over    bool // nothing follows; the goroutine that empties waiting closes out
 }
 
 func newEventQueue() *eventQueue { return &eventQueue{out: make(chan Event, 4)} }
@@ -26,12 +25,12 @@ func (q *eventQueue) push(e Event) {
 	q.tell()
 }
 
-// notify has f called from now on.
+// notify registers f for all later calls.
 func (q *eventQueue) notify(f func()) {
 	q.mu.Lock()
 	q.told = f
 	q.mu.Unlock()
-	q.tell() // of what came before
+	q.tell() // for earlier events
 }
 
 func (q *eventQueue) tell() {
@@ -80,7 +79,7 @@ func (q *eventQueue) finish() {
 	}
 }
 
-// pump sends what is waiting, and ends when there is nothing.
+// pump sends the waiting events, and ends when there are none.
 func (q *eventQueue) pump() {
 	for {
 		q.mu.Lock()

@@ -36,8 +36,7 @@ func TestQueueEndsWithoutPump(t *testing.T) {
 	}
 }
 
-// A job that stops and continues without end costs nothing, and what it is at last
-// is told.
+// A job that stops and continues without end uses no memory, and its last state is reported.
 func TestQueueThinsStates(t *testing.T) {
 	for _, last := range []Kind{Stopped, Continued} {
 		synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,6 @@
 
 package keeper_test
 
-// raced: the race detector maps more memory than a limit on it may leave, and its runtime ends
-// a limiter that is built with it.
+// raced reports that the race detector is on: it maps more memory than a memory limit may leave, and its runtime ends a
+// limiter that is built with it.
 const raced = true

@@ -6,13 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitFlags include children of clone that end with another signal than SIGCHLD.
+// waitFlags include children of clone that end with a signal other than SIGCHLD.
 const waitFlags = unix.WALL | unix.WCONTINUED
 
-// reap waits for everything that happens to children of this process, which by
-// way of the subreaper all processes of the job become. It waits without taking
-// the status, so that a pid is given back only under the reap lock. It ends when
-// there is no child left, and the job with it.
+// reap waits for the events of all children of this process; by way of the subreaper, all processes of the job become
+// its children. It waits without taking the status, so that a pid is released only under the reap lock. It ends when no
+// child is left: the job is over then.
 func (k *keeper) reap() {
 	for over := false; !over; {
 		_ = unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|waitFlags, nil)
@@ -24,8 +23,7 @@ func (k *keeper) reap() {
 	}
 }
 
-// empty tells that nothing of the job is left, and makes the keeper as new. The
-// caller holds k.mu.
+// empty reports that no process of the job is left, and resets the keeper. The caller holds k.mu.
 func (k *keeper) empty() {
 	if k.op != nil && !k.op.reported {
 		k.send(encodeEvent(Event{Kind: Killed, Report: k.op.report()}))
@@ -34,8 +32,8 @@ func (k *keeper) empty() {
 	if k.last {
 		unix.Exit(0)
 	}
-	// Whoever waits for this news goes first where processors are few: the rest takes as
-	// long as telling it on does.
+	// If processors are few, the process that waits for this news goes first: the rest takes as long as passing the
+	// news on.
 	_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 	number := k.number
 	if !k.forget() {
@@ -44,8 +42,7 @@ func (k *keeper) empty() {
 	k.send(appendInt([]byte{opReady}, number))
 }
 
-// collect takes every status there is, and returns true if no child is left. The
-// caller holds k.mu.
+// collect takes every available status, and reports whether no child is left. The caller holds k.mu.
 func (k *keeper) collect() (over bool) {
 	for {
 		var ws unix.WaitStatus
@@ -58,7 +55,7 @@ func (k *keeper) collect() (over bool) {
 			continue
 		}
 		if err != nil || pid <= 0 {
-			return err == unix.ECHILD && who < 0 // Of one child it says nothing about the others.
+			return err == unix.ECHILD && who < 0 // For one child, ECHILD says nothing about the others.
 		}
 		if k.op != nil {
 			k.op.reaped(pid, ws)
@@ -69,9 +66,9 @@ func (k *keeper) collect() (over bool) {
 	}
 }
 
-// next says whose status to take next, unless there is none of anybody, and what the
-// kernel has charged it with where that counts: it cannot be asked for once the status is
-// taken, and is not final before there is one. The caller holds k.mu.
+// next returns the child whose status to take next, and the processor time that the kernel has charged it with, if that
+// counts: the time cannot be read once the status is taken, and is not final before there is one. pid is -1 for any
+// child; any is false if no status is available. The caller holds k.mu.
 func (k *keeper) next() (pid int, used time.Duration, any bool) {
 	if k.limits.CPU == 0 || k.leaderGone {
 		return -1, 0, true
@@ -79,7 +76,7 @@ func (k *keeper) next() (pid int, used time.Duration, any bool) {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT|waitFlags, nil)
 	if err != nil {
-		return -1, 0, true // wait4 tells it.
+		return -1, 0, true // wait4 reports the error.
 	}
 	if info.Signo == 0 {
 		return 0, 0, false
@@ -90,8 +87,7 @@ func (k *keeper) next() (pid int, used time.Duration, any bool) {
 	return pid, used, true
 }
 
-// leaderChanged tells the server what wait told of the command, which has used that much
-// processor time if it has a limit of it.
+// leaderChanged reports a status of the command to the server. used is the command's processor time if that is limited.
 func (k *keeper) leaderChanged(ws unix.WaitStatus, used time.Duration) {
 	switch {
 	case ws.Stopped():
@@ -123,13 +119,13 @@ func (k *keeper) exit(ws unix.WaitStatus) Event {
 	return e
 }
 
-// living describes what is alive of the job. The caller holds k.mu.
+// living describes the living processes of the job. The caller holds k.mu.
 func (k *keeper) living() []Proc {
 	if err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WALL|unix.WNOHANG|unix.WNOWAIT, nil); err == unix.ECHILD {
-		return nil // That is most commands, and looking through /proc takes longer than they.
+		return nil // This is so for most commands, and reading /proc takes longer than they do.
 	}
 	var list []Proc
-	nodes, _ := k.tree() // What is missing in it is below something that is listed.
+	nodes, _ := k.tree() // A missing process is below a listed one.
 	for _, n := range nodes {
 		if len(list) == MaxProcs {
 			break

@@ -21,7 +21,7 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A sight is what a command finds around itself.
+// A sight is the environment that a command finds.
 type sight struct {
 	PID, PPID, Group, Session int
 	Foreground                int // the terminal's foreground group, or -1
@@ -34,7 +34,7 @@ type sight struct {
 	Mask                      int
 }
 
-// childLook prints a sight, in one line, and does what its arguments say.
+// childLook writes a sight, in one line, and does what its arguments say.
 func childLook(args []string) int {
 	s := sight{
 		PID: os.Getpid(), PPID: os.Getppid(), Group: unix.Getpgrp(), Foreground: -1,
@@ -47,7 +47,7 @@ func childLook(args []string) int {
 		s.Terminal, _ = os.Readlink("/proc/self/fd/0")
 		_ = tty.Close()
 	}
-	// Its own thread's: another one may have all signals blocked while it starts a third.
+	// This thread's own signals: another thread may have all signals blocked while it starts a third.
 	status, _ := os.ReadFile("/proc/thread-self/status")
 	for line := range strings.Lines(string(status)) {
 		if strings.HasPrefix(line, "SigIgn") || strings.HasPrefix(line, "SigBlk") || strings.HasPrefix(line, "SigPnd") || strings.HasPrefix(line, "ShdPnd") {
@@ -67,7 +67,7 @@ func childLook(args []string) int {
 	return 0
 }
 
-// misbehave leaves behind what one process can.
+// misbehave leaves behind the state that one process can change.
 func misbehave(how string) {
 	switch how {
 	case "chdir":
@@ -82,7 +82,7 @@ func misbehave(how string) {
 		for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGTERM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGCONT, unix.SIGUSR1} {
 			_ = unix.Kill(os.Getppid(), sig)
 		}
-	case "foreground": // As a careless shell leaves the terminal.
+	case "foreground": // This is how a careless shell leaves the terminal.
 		signal.Ignore(unix.SIGTTOU)
 		if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
 			_ = unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCSPGRP, os.Getppid())
@@ -94,8 +94,7 @@ func misbehave(how string) {
 
 var misdeeds = []string{"nothing", "chdir", "limit", "ignore", "signal", "foreground", "killed"}
 
-// One keeper after the other serves jobs of all kinds, and each finds what it was
-// given and nothing of the one before.
+// One keeper serves jobs of all kinds, and each job finds what it was given, and nothing of an earlier one.
 func TestReusedKeeperLeaksNothing(t *testing.T) {
 	pool := newPool(t)
 	keepers := make(map[int]int)
@@ -123,7 +122,7 @@ type lookJob struct {
 	terminal bool
 	deed     string
 	file     string
-	link     string // its terminal's or pipe's name
+	link     string // name of its terminal or pipe
 }
 
 func (l *lookJob) env() []string { return []string{fmt.Sprintf("JOB=%d", l.number)} }
@@ -184,8 +183,7 @@ func (l *lookJob) check(t *testing.T, got sight, k *keeper.Keeper, limit unix.Rl
 	if got.PID != k.PID() || got.Group != k.PID() || got.PPID != k.Process() || got.Session != k.Process() {
 		bad("ids", []int{got.PID, got.Group, got.PPID, got.Session}, []int{k.PID(), k.PID(), k.Process(), k.Process()})
 	}
-	// One that looks early finds the keeper, which gives it the foreground after its
-	// execve.
+	// The keeper's own group is accepted too, for a command that reads this before it has the foreground.
 	if got.Terminal != terminal || got.Foreground != foreground && (!l.terminal || got.Foreground != k.Process()) {
 		bad("terminal", []any{got.Terminal, got.Foreground}, []any{terminal, foreground})
 	}
@@ -196,7 +194,7 @@ func (l *lookJob) check(t *testing.T, got sight, k *keeper.Keeper, limit unix.Rl
 		n := int(fd[0] - '0')
 		switch {
 		case len(fd) == 1 && n < 3 && link == stdio[n]:
-		case !ofRuntime(link) && !strings.HasPrefix(link, "/proc/"): // the directory that is read
+		case !ofRuntime(link) && !strings.HasPrefix(link, "/proc/"): // the directory that is being read
 			bad("descriptor "+fd, link, "none")
 		}
 	}
@@ -219,8 +217,7 @@ func again(t *testing.T, pool *keeper.Pool, process int, cmd keeper.Command) *ke
 	return k
 }
 
-// What is asked of a job that is over reaches nobody, least of all the job that its
-// keeper serves now.
+// Requests for a job that is over reach no process, least of all one of the keeper's present job.
 func TestLateCommandsHitNobody(t *testing.T) {
 	pool := newPool(t)
 	other := 0
@@ -239,9 +236,9 @@ func TestLateCommandsHitNobody(t *testing.T) {
 		_, _ = w.Close(), in.Close()
 		line(t, out)
 		if k.Process() == old.Process() {
-			keeper.SendLate(old) // These were on their way when the job ended.
+			keeper.SendLate(old) // As if these were on their way when the job ended.
 		} else {
-			other++ // The old one was worn, and has ended.
+			other++ // The old one had too much garbage, and has ended.
 		}
 		if err := old.Kill(keeper.KillOptions{}); !errors.Is(err, keeper.ErrGone) {
 			t.Errorf("late kill: %v", err)
@@ -249,7 +246,7 @@ func TestLateCommandsHitNobody(t *testing.T) {
 		if err := old.Signal(keeper.Tree, unix.SIGKILL); !errors.Is(err, keeper.ErrGone) {
 			t.Errorf("late signal: %v", err)
 		}
-		if err := k.Signal(keeper.Leader, 0); err != nil { // answered after all that
+		if err := k.Signal(keeper.Leader, 0); err != nil { // answered after all of these
 			t.Fatalf("run %d: the next job was hit: %v", i, err)
 		}
 		_ = stdin.Close()
@@ -293,7 +290,7 @@ func TestGraceEndsWithTheJob(t *testing.T) {
 	finish(t, next)
 }
 
-// A keeper with which a job has meddled serves no other.
+// A keeper that a job has tampered with serves no other job.
 func TestMeddledKeeperIsNotReused(t *testing.T) {
 	for name, script := range map[string]string{
 		"limit":    "prlimit --pid $PPID --core=0:0",
@@ -338,8 +335,8 @@ func TestStoppedKeeperIsNotReused(t *testing.T) {
 	}
 }
 
-// A keeper that is sent all that it catches, while it is stopped, has to take it all at
-// once when it goes on.
+// A keeper that gets all the signals that it catches while it is stopped must handle them all at once when it
+// continues.
 func TestManySignalsAtOnce(t *testing.T) {
 	pool := newPool(t)
 	for range runs(20) {
@@ -351,7 +348,7 @@ func TestManySignalsAtOnce(t *testing.T) {
 	}
 }
 
-// Stops, and the foreground, are as they are for a first job.
+// Stops, and the foreground, work as for a first job.
 func TestJobControlOnReusedKeeper(t *testing.T) {
 	pool := newPool(t)
 	keepers := make(map[int]bool)
@@ -385,7 +382,7 @@ func TestJobControlOnReusedKeeper(t *testing.T) {
 	}
 }
 
-// The spares are few, however many jobs there were at a time, and Close ends them.
+// The number of spares is limited, however many jobs ran at a time, and Close ends them.
 func TestSparesAreFew(t *testing.T) {
 	pool := keeper.NewPool(keeper.PoolOptions{})
 	var list []*keeper.Keeper
@@ -421,7 +418,7 @@ func TestSparesAreFew(t *testing.T) {
 	}
 }
 
-// A spare that dies is not missed.
+// A spare that dies is replaced.
 func TestDeadSpares(t *testing.T) {
 	pool := newPool(t)
 	for range runs(50) {

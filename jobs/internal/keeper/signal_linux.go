@@ -6,15 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onSignal signals the target and answers, before reap can find that this was the
-// end of the job. The caller holds k.mu.
+// onSignal signals the target and answers, before reap can find that the signal ended the job. The caller holds k.mu.
 func (k *keeper) onSignal(seq int, target Target, sig syscall.Signal) {
 	errno := k.signal(target, sig)
 	k.send(appendInt(appendInt([]byte{opReply}, seq), int(errno)))
 }
 
-// signal returns ESRCH if the target is nobody, or EPERM if there is nobody who
-// may be signalled. The caller holds k.mu.
+// signal returns ESRCH if the target has no process, or EPERM if none of its processes may be signalled. The caller
+// holds k.mu.
 func (k *keeper) signal(target Target, sig syscall.Signal) syscall.Errno {
 	switch target {
 	case Leader:
@@ -51,12 +50,10 @@ func (k *keeper) signal(target Target, sig syscall.Signal) syscall.Errno {
 	return unix.EINVAL
 }
 
-// signalGroup signals a process group at once, so that a process that is being
-// forked is not left out. The number of a group is the job's while the command, not
-// reaped, holds it. Of any other group, such as the terminal's foreground, a member
-// must be found first: the terminal goes on to name a group that has ended. That
-// the number then passes to somebody else before the signal is sent would take as
-// many forks as there are pids.
+// signalGroup signals a process group at once, so that a process that is being forked is included. The number of a
+// group is the job's while the command, not yet reaped, holds it. In any other group, such as the terminal's foreground
+// group, a member must be found first: the terminal still names a group that has ended. For that number to be reused
+// before the signal is sent, it would take as many forks as there are pids.
 func (k *keeper) signalGroup(group int, sig syscall.Signal) syscall.Errno {
 	if group != k.leader || k.leaderGone {
 		member := func(st procStat) bool { return st.pgid == group }
@@ -80,7 +77,7 @@ func (k *keeper) signalTree(sig syscall.Signal) syscall.Errno {
 	})
 }
 
-// signalEach signals the wanted ones of the job one by one.
+// signalEach signals the wanted processes of the job one by one. It returns 0 if one of them took the signal.
 func (k *keeper) signalEach(sig syscall.Signal, wanted func(procStat) bool) syscall.Errno {
 	result, below := unix.ESRCH, newKin(k.self)
 	list, unread := k.tree()
@@ -102,7 +99,7 @@ func (k *keeper) signalEach(sig syscall.Signal, wanted func(procStat) bool) sysc
 	return result
 }
 
-// toErrno makes an answer of what a system call returned.
+// toErrno converts the result of a system call into an answer.
 func toErrno(err error) syscall.Errno {
 	if err == nil {
 		return 0

@@ -19,18 +19,17 @@ type socket struct {
 	raw  syscall.RawConn
 	asm  assembler
 
-	dead atomic.Bool // the keeper has ended: what there is now is all
-	left int         // how many packets more may be taken after that
+	dead atomic.Bool // the keeper has ended: only the present packets count
+	left int         // packets taken after that
 }
 
-// mostLeft is more packets than the kernel holds of those that were sent and not read.
+// mostLeft is more than the number of sent and unread packets that the kernel holds.
 const mostLeft = 1 << 14
 
-// packetBuffers are borrowed for a read that finds something: most keepers say
-// nothing most of the time.
+// packetBuffers are borrowed for a read that finds data: most keepers send nothing most of the time.
 var packetBuffers = sync.Pool{New: func() any { return new([maxPacket]byte) }}
 
-// socketPair returns our end, and theirs for a keeper to be.
+// socketPair returns the server's end, and the other one for a new keeper.
 func socketPair() (*socket, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -50,8 +49,8 @@ func socketPair() (*socket, *os.File, error) {
 	return &socket{file: file, raw: raw}, theirs, nil
 }
 
-// receive returns the next message, valid until the next call, io.EOF when the keeper has
-// ended, and errMalformed for a message that is longer than any.
+// receive returns the next message, which is valid until the next call. It returns io.EOF when the keeper has ended,
+// and errMalformed for a message of impossible length.
 func (s *socket) receive() ([]byte, error) {
 	for {
 		message, err := s.receivePacket()
@@ -59,8 +58,8 @@ func (s *socket) receive() ([]byte, error) {
 		case s.asm.tooLong():
 			return nil, errMalformed
 		case err == unix.ECONNRESET:
-			// The keeper ended with commands of ours unread. The kernel says so
-			// once, in front of what the keeper has sent.
+			// The keeper ended with unread commands. The kernel reports this once, before the data that the keeper has
+			// sent.
 		case err != nil:
 			return nil, err
 		case message != nil:
@@ -69,11 +68,11 @@ func (s *socket) receive() ([]byte, error) {
 	}
 }
 
-// finish has receive return io.EOF when it has returned what is there now: the keeper has
-// ended, and who may hold its side of the socket beside it is a stranger.
+// finish makes receive return io.EOF after the data that is there now: the keeper has ended, and any other process that
+// holds its side of the socket is a stranger.
 func (s *socket) finish() {
 	if !s.dead.Swap(true) {
-		_ = s.file.SetReadDeadline(time.Unix(1, 0)) // It fails only when closed, as is wanted.
+		_ = s.file.SetReadDeadline(time.Unix(1, 0)) // It fails only if the file is closed, which is as wanted.
 	}
 }
 
@@ -104,17 +103,17 @@ func (s *socket) receivePacket() (message []byte, err error) {
 	})
 	switch {
 	case errors.Is(closed, os.ErrDeadlineExceeded):
-		return nil, nil // It was told to finish: the next turn sees that.
+		return nil, nil // This is by finish: the next call sees that.
 	case closed != nil:
 		return nil, closed
 	case err == unix.EAGAIN:
-		return nil, io.EOF // There is no more, and none will come from the keeper.
+		return nil, io.EOF // The socket is empty, and the keeper sends nothing more.
 	}
 	return message, err
 }
 
-// send never blocks. It fails with EPIPE when the keeper has ended, and with
-// EAGAIN when the keeper has left hundreds of commands unread.
+// send never blocks. It fails with EPIPE if the keeper has ended, and with EAGAIN if the keeper has left hundreds of
+// commands unread.
 func (s *socket) send(message []byte, fds ...int) error {
 	var oob []byte
 	if len(fds) > 0 {

@@ -6,10 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endStanding ends the keeper where it would never take a command for this job: somebody
-// traces a thread of it and has stopped that, or it has ended, and a tracer holds what is
-// left. Its job comes to this process, which ends it. It returns false where the
-// keeper works, or has the job no more.
+// endStanding ends the keeper if it would never take a command for this job: a tracer has stopped one of its threads,
+// or it has ended and a tracer holds the zombie. The processes of its job become children of this process, which ends
+// them. It returns false if the keeper works, or no longer has the job.
 func (h *host) endStanding(k *Keeper) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -19,27 +18,26 @@ func (h *host) endStanding(k *Keeper) bool {
 	if t := lookAtThreads(h.proc.Pid); t.stopped == 0 && t.ended == 0 {
 		return false
 	}
-	_ = h.proc.Kill() // It fails only where it has ended by itself.
-	h.sock.finish()   // Who traces it may hold that as well.
+	_ = h.proc.Kill() // It fails only if it has ended by itself.
+	h.sock.finish()   // The tracer may hold that as well.
 	return true
 }
 
-// threads is how many threads a process has, and how many of them somebody's tracing has
-// stopped, or have ended. None of a keeper's ends before all do, and then it is gone as soon
-// as nobody traces it: one that is still there is a zombie that a tracer holds, or the first.
+// threads counts the threads of a process: all, those that a tracer has stopped, and those that have ended. No thread
+// of a keeper ends before all do, and then the process is gone as soon as nothing traces it: an ended thread that is
+// still there is a zombie that a tracer holds, or the first thread.
 type threads struct{ all, stopped, ended int }
 
-// lookAtThreads looks at all of them: a tracer may have chosen any, and as long as he holds
-// one that has ended, nothing else tells that the process has. The caller knows that it was
-// not reaped.
+// lookAtThreads inspects all threads: a tracer may have chosen any of them, and while it holds one that has ended,
+// nothing else shows that the process has ended. The caller knows that the process was not reaped.
 func lookAtThreads(pid int) threads {
 	var t threads
 	task := procPath(pid, "task")
-	tids, _ := names(task, 1<<16) // A thread that is missing is taken for one that works.
+	tids, _ := names(task, 1<<16) // A missing thread is treated as one that works.
 	for _, tid := range tids {
 		text, err := slurp(task+"/"+tid+"/stat", 1024)
 		if err != nil {
-			continue // It has just ended. The first is there until the process is reaped.
+			continue // It has just ended. The first thread exists until the process is reaped.
 		}
 		st, err := parseStat(text)
 		if err != nil {
@@ -56,17 +54,17 @@ func lookAtThreads(pid int) threads {
 	return t
 }
 
-// endPause is how long the end of a process is awaited before it is looked at in another
-// way. It doubles, up to maxEndPause.
+// endPause is the time to wait for the end of a process before it is inspected in another way. It doubles, up to
+// maxEndPause.
 const (
 	endPause    = 5 * time.Millisecond
 	maxEndPause = time.Second
 )
 
-// awaitEnd returns when the process has ended, and what it has killed of the job. It
-// changes nothing where the end is seen and only to be taken. Where a tracer holds it, who
-// may be of the job, the job is ended first: until the tracer has ended, too, the status
-// cannot be taken. The caller is who reaps the process.
+// awaitEnd returns when the process has ended, with a report of the processes of the job that it has killed. If the end
+// is visible and its status need only be taken, it does nothing. If a tracer holds the process, and may belong to the
+// job, the job is ended first: the status cannot be taken until the tracer has ended, too. The caller is the goroutine
+// that reaps the process.
 func (h *host) awaitEnd() Report {
 	var done Report
 	for pause := endPause; !h.pollEnd(pause); pause = min(2*pause, maxEndPause) {
@@ -74,9 +72,9 @@ func (h *host) awaitEnd() Report {
 		if t.all > 0 && t.ended == t.all {
 			break
 		}
-		_ = h.proc.Kill() // It does not speak any more, and is to end.
+		_ = h.proc.Kill() // It sends nothing any more, and must end.
 		if t.stopped > 0 && pause > endPause {
-			// KILL was sent before, and does not get it past a tracer who has it stop at its exit.
+			// KILL was sent before, but a tracer stops the process at its exit.
 			done = done.then(h.pool.endBelow(h.proc.Pid))
 		}
 	}
@@ -86,8 +84,8 @@ func (h *host) awaitEnd() Report {
 	return done.then(h.pool.endOrphans())
 }
 
-// pollEnd waits for the process to end, at most so long, and says whether it has. Of one
-// that has ended it returns false where a tracer holds another thread than the first.
+// pollEnd waits for the process to end, at most so long, and reports whether it has. If a tracer holds another thread
+// than the first, it returns false even if the process has ended.
 func (h *host) pollEnd(most time.Duration) (ended bool) {
 	err := h.proc.WithHandle(func(handle uintptr) {
 		fds := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onStart starts the command, and answers with its pid or the stage that failed.
-// It returns false after a failure: this keeper may own a terminal by then, and
-// the server has another one at hand.
+// onStart starts the command, and answers with its pid or the stage that failed. It returns false after a failure: this
+// keeper may own a terminal by then, and the server can take another keeper.
 func (k *keeper) onStart(number, flags int, command []byte, fds []int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -36,8 +35,7 @@ func errnoOf(err error) syscall.Errno {
 	return unix.EIO
 }
 
-// start runs the stages in turn. On return all descriptors are closed except
-// for the terminal.
+// start runs the stages in order. On return all descriptors are closed except the terminal.
 func (k *keeper) start(flags int, command []byte, fds []int) (stage string, err error) {
 	memfd, terminal, stdio, dir := assign(flags, fds)
 	k.tty = terminal
@@ -69,11 +67,11 @@ func (k *keeper) start(flags int, command []byte, fds []int) (stage string, err 
 	} else if k.leader, err = forkImage(c, stdio, terminal); err != nil {
 		stage = execStage(err)
 	}
-	_ = unix.Chdir("/") // Best effort: only unmounting the directory would suffer.
+	_ = unix.Chdir("/") // Best effort: a failure only prevents unmounting the directory.
 	return stage, err
 }
 
-// enter goes into the directory that was sent, or else into the one of that name.
+// enter changes to the directory that was sent, or else to the one of that name.
 func enter(dir int, name string) error {
 	if dir >= 0 {
 		return unix.Fchdir(dir)
@@ -81,8 +79,8 @@ func enter(dir int, name string) error {
 	return unix.Chdir(name)
 }
 
-// assign sorts the descriptors that came with opStart. Where neither a standard
-// descriptor nor a terminal was sent, it is the keeper's own, /dev/null.
+// assign sorts the descriptors that came with opStart. A standard descriptor that was not sent is the terminal, or
+// without a terminal the keeper's own, /dev/null.
 func assign(flags int, fds []int) (memfd, terminal int, stdio [3]int, dir int) {
 	next := func(bit int) int {
 		if flags&bit == 0 || len(fds) == 0 {
@@ -114,8 +112,8 @@ func closeAll(memfd, dir, terminal int, stdio [3]int) {
 	}
 }
 
-// outputMarks says how the job's terminal, or else its stdout and stderr, look
-// as links in /proc/PID/fd.
+// outputMarks returns the links in /proc/PID/fd of the job's terminal, or else of its stdout and stderr if they are
+// pipes.
 func outputMarks(terminal int, stdio [3]int) []string {
 	if terminal >= 0 {
 		return []string{fdLink("self", strconv.Itoa(terminal))}
@@ -160,13 +158,12 @@ func readFile(memfd int) ([]byte, error) {
 	return buf, nil
 }
 
-// forkImage must run on the main thread: the parent-death signal, which takes the
-// command down with a keeper that is killed, is bound to the thread that forks.
+// forkImage starts the program, and returns its pid. It must run on the main thread: the parent-death signal, which
+// ends the command if its keeper is killed, is bound to the thread that forks.
 //
-// On a terminal the child makes itself the foreground group before its execve, with
-// all signals blocked: no command ever finds that it is in the background, and is
-// stopped for it. The library unblocks them before the execve.
-// more are descriptors from 3 on.
+// On a terminal the child makes itself the foreground group before its execve, with all signals blocked: no command is
+// ever stopped for being in the background. Package syscall unblocks the signals before the execve. more are
+// descriptors from 3 on.
 func forkImage(c Command, stdio [3]int, terminal int, more ...int) (pid int, err error) {
 	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
 	if terminal >= 0 {
@@ -183,8 +180,8 @@ func forkImage(c Command, stdio [3]int, terminal int, more ...int) (pid int, err
 	})
 }
 
-// execStage tells a lack of resources, which may pass, from a file that cannot
-// be executed.
+// execStage returns the stage of an error of execve: it distinguishes a lack of resources, which may pass, from a file
+// that cannot be executed.
 func execStage(err error) string {
 	switch err {
 	case unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE:

@@ -16,11 +16,11 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// keeperSocket is the number that a keeper's socket has in it.
+// keeperSocket is the descriptor of a keeper's socket.
 const keeperSocket = 3
 
-// childThief is a job that takes its keeper's socket, and hands it to a process in a
-// session of its own. What it does then is the argument.
+// childThief is a job that takes its keeper's socket, and passes it to a process in a session of its own. The argument
+// selects what that process does then.
 func childThief(args []string) int {
 	above := os.Getppid()
 	sock, err := stolen(above)
@@ -39,7 +39,7 @@ func childThief(args []string) int {
 	return 1
 }
 
-// stolen is a copy of a keeper's socket.
+// stolen returns a copy of a keeper's socket.
 func stolen(from int) (*os.File, error) {
 	process, err := unix.PidfdOpen(from, 0)
 	if err != nil {
@@ -53,7 +53,7 @@ func stolen(from int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "the keeper's socket"), nil
 }
 
-// childHolder has the socket, says so, does what it is told, and stays.
+// childHolder has the socket, reports that, carries out its argument, and stays.
 func childHolder(args []string) int {
 	above, _ := strconv.Atoi(args[1])
 	fmt.Println("holder", os.Getpid())
@@ -81,8 +81,7 @@ func childHolder(args []string) int {
 	}
 }
 
-// trace takes threads of a process, stops or kills it, and returns when that is done. It
-// takes no status.
+// trace seizes threads of a process, stops or kills it, and returns when that is done. It takes no status.
 func trace(process int, how string) error {
 	threads := []int{process}
 	if strings.Contains(how, "others") {
@@ -130,7 +129,7 @@ type forgery struct {
 	times int
 }
 
-// What no keeper says, in packets: 0 before the last of a message, 1 before others.
+// Messages that no keeper sends, in packets: 0 before the last packet of a message, 1 before others.
 var forgeries = map[string][]forgery{
 	"started again":     {{[]byte{0, 4, 2}, 1}},
 	"failed later":      {{[]byte{0, 5, 0, 4}, 1}},
@@ -161,7 +160,7 @@ func startThief(t *testing.T, pool *keeper.Pool, how string) (k *keeper.Keeper, 
 	return k, holder, out
 }
 
-// expectEnded says that the job came to one end, and that the server has ended what was left.
+// expectEnded checks that the job came to one end, and that the server has ended the remaining processes.
 func expectEnded(t *testing.T, k *keeper.Keeper, holder int, end keeper.Kind) {
 	t.Helper()
 	events := untilEmpty(t, k)
@@ -174,8 +173,8 @@ func expectEnded(t *testing.T, k *keeper.Keeper, holder int, end keeper.Kind) {
 	}
 }
 
-// A job that kills its keeper and holds its socket is not hidden by that: the socket has
-// no end, but the keeper has ended.
+// A job that kills its keeper and holds the keeper's socket cannot hide by that: the socket does not reach its end, but
+// the keeper has ended.
 func TestStolenSocketOfAKilledKeeper(t *testing.T) {
 	pool := newPool(t)
 	other := start(t, pool, shell("exec sleep "+newTag()))
@@ -187,8 +186,8 @@ func TestStolenSocketOfAKilledKeeper(t *testing.T) {
 	untilEmpty(t, other)
 }
 
-// What no keeper says ends the keeper, and costs the server neither a goroutine that
-// waits for ever nor memory without end.
+// A message that no keeper sends ends the keeper, and costs the server neither a goroutine that waits for ever nor
+// unlimited memory.
 func TestForgedMessages(t *testing.T) {
 	for name := range forgeries {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +207,7 @@ func TestForgedMessages(t *testing.T) {
 	}
 }
 
-// startTracer starts a job that traces its keeper, and returns when it has done what it is told.
+// startTracer starts a job that traces its keeper, and returns when it has carried out its argument.
 func startTracer(t *testing.T, pool *keeper.Pool, how string) (k *keeper.Keeper, holder int) {
 	t.Helper()
 	k, holder, out := startThief(t, pool, how)
@@ -220,8 +219,7 @@ func startTracer(t *testing.T, pool *keeper.Pool, how string) (k *keeper.Keeper,
 	return k, holder
 }
 
-// A kill reaches a job that traces its keeper, whichever of its threads, and one that has
-// killed it but holds what is left of it.
+// A kill reaches a job that traces any thread of its keeper, and one that has killed the keeper but holds the zombie.
 func TestTracedKeeper(t *testing.T) {
 	for _, how := range []string{"trace", "trace others", "trace others, and kill", "trace the exit, and kill"} {
 		t.Run(how, func(t *testing.T) {
@@ -235,11 +233,11 @@ func TestTracedKeeper(t *testing.T) {
 	}
 }
 
-// A job that traces its keeper and kills it is not hidden by that: the kernel tells nobody
-// but the tracer, except by the pidfd.
+// A job that traces its keeper and kills it cannot hide by that: the kernel reports the end only to the tracer, except
+// by the pidfd.
 func TestTracedKeeperThatIsKilled(t *testing.T) {
 	k, holder, out := startThief(t, newPool(t), "trace, and kill")
-	// It may be ended before it says that it was allowed.
+	// The job may be ended before it can print its result.
 	if text, _ := out.ReadString('\n'); text != "" && text != "done <nil>\n" {
 		_ = k.Kill(keeper.KillOptions{})
 		untilEmpty(t, k)
@@ -248,7 +246,7 @@ func TestTracedKeeperThatIsKilled(t *testing.T) {
 	expectEnded(t, k, holder, keeper.Lost)
 }
 
-// The end of the pool ends a job that traces its keeper.
+// Closing the pool ends a job that traces its keeper.
 func TestCloseEndsTracedKeeper(t *testing.T) {
 	pool := newPool(t)
 	k, holder := startTracer(t, pool, "trace others")
@@ -256,7 +254,7 @@ func TestCloseEndsTracedKeeper(t *testing.T) {
 	expectEnded(t, k, holder, keeper.Lost)
 }
 
-// A kill that comes late, when the keeper has the next job, does not end that one's keeper.
+// A late kill, when the keeper has the next job, does not end the keeper.
 func TestLateKillOfATracedKeeper(t *testing.T) {
 	pool := newPool(t)
 	first := start(t, pool, shell("exit 0"))

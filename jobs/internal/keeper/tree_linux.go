@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An ownChildren lists the children of this process. Its file is opened once, so that the list
-// can be read when there is no descriptor left to open anything. The kernel lists every child
-// there, also one that /proc hides from its own user (hidepid, and a process that has made
-// itself undumpable).
+// An ownChildren lists the children of this process. Its file is opened once, so that the list can be read when there
+// is no descriptor left to open a file. The kernel lists every child there, including children that /proc hides from
+// their own user (hidepid, and a process that has made itself undumpable).
 //
-// It lists the children of the first thread alone. A keeper forks on that thread only, and
-// every orphan that comes to a subreaper comes to its first thread.
+// It lists only the children of the first thread. A keeper forks only on that thread, and every orphan that comes to a
+// subreaper comes to its first thread.
 type ownChildren struct {
 	mu   sync.Mutex // held while the file is read: each read continues the one before
 	file int        // -1: it could not be opened
@@ -50,8 +49,8 @@ func (o *ownChildren) close() {
 	o.file = -1
 }
 
-// childStat is what the kernel says of a child of this process without /proc. It returns false
-// for any other process. The caller reaps the child, or holds the lock under which that is done.
+// childStat returns the kernel's state of a child of this process without /proc. It returns false for any other
+// process. The caller reaps the child, or holds the lock under which the child is reaped.
 func childStat(pid int) (st procStat, ok bool) {
 	var info unix.Siginfo
 	const flags = unix.WEXITED | unix.WNOHANG | unix.WNOWAIT | unix.WALL
@@ -66,24 +65,24 @@ func childStat(pid int) (st procStat, ok bool) {
 	if info.Signo != 0 {
 		st.state = 'Z'
 	}
-	st.pgid, _ = unix.Getpgid(pid) // They fail only for a process that is not there.
+	st.pgid, _ = unix.Getpgid(pid) // They fail only if the process does not exist.
 	st.sid, _ = unix.Getsid(pid)
 	return st, true
 }
 
-// What stands for the name, the state and the start time of a hidden process.
+// Placeholders for the name, the state and the start time of a hidden process.
 const (
 	hiddenComm  = "?"
 	hiddenState = '?'
 	hiddenStart = ^uint64(0)
 )
 
-// sameStart says whether two looks at a pid saw the same process, by its start times. A process
-// becomes hidden, or visible again, when it changes whether it is dumpable.
+// sameStart reports whether two start times that were read for a pid belong to the same process. A process becomes
+// hidden, or visible again, when it changes whether it is dumpable.
 func sameStart(a, b uint64) bool { return a == b || a == hiddenStart || b == hiddenStart }
 
-// isNotThere says whether a file of a process could not be read because the process has ended or
-// is hidden. Any other error, such as EMFILE, says nothing about the process.
+// isNotThere reports whether a file of a process could not be read because the process has ended or is hidden. Any
+// other error, such as EMFILE, says nothing about the process.
 func isNotThere(err error) bool {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH), errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
@@ -92,12 +91,11 @@ func isNotThere(err error) bool {
 	return false
 }
 
-// A node is one process of a tree, and its parent when it was listed.
+// A node is one process of a tree, and its parent at the time of the listing.
 type node struct{ pid, parent int }
 
-// descendants lists all processes below root, parents before their children. Processes that are
-// born meanwhile may be missing, and so is what is below a hidden process, until that has ended.
-// With an error others may be missing as well.
+// descendants lists all processes below root, parents before their children. Processes that are born meanwhile may be
+// missing, and so may those below a hidden process, until that has ended. With an error others may be missing as well.
 func descendants(root int) ([]node, error) {
 	list, err := walk(root, childrenOf)
 	if err == nil || !isNotThere(err) {
@@ -109,7 +107,7 @@ func descendants(root int) ([]node, error) {
 	return list, err
 }
 
-// tree lists the job. The caller holds k.mu, so that every child that is listed stays one.
+// tree lists the job. The caller holds k.mu, so that every listed child stays a child.
 func (k *keeper) tree() ([]node, error) {
 	if k.kids.file < 0 {
 		return descendants(k.self)
@@ -122,8 +120,8 @@ func (k *keeper) tree() ([]node, error) {
 	})
 }
 
-// walk returns the error of the root's list, or the first one of another list that does not mean
-// that the process is not there.
+// walk lists the processes below root. It returns the error of the root's list, or the first error of another list that
+// does not mean that the process has ended or is hidden.
 func walk(root int, children func(int) ([]int, error)) (list []node, failed error) {
 	seen := map[int]bool{root: true}
 	for next, at := root, 0; ; at++ {
@@ -144,13 +142,13 @@ func walk(root int, children func(int) ([]int, error)) (list []node, failed erro
 	}
 }
 
-// maxChildren bounds the length of one list in bytes.
+// maxChildren is the maximum length of one list in bytes.
 const maxChildren = 1 << 24
 
 func childrenPath(pid int, tid string) string { return procPath(pid, "task") + "/" + tid + "/children" }
 
-// childrenOf reads the children of all threads: a child belongs to the thread that forked it.
-// With an error some may be missing.
+// childrenOf returns the children of all threads: a child belongs to the thread that forked it. With an error some may
+// be missing.
 func childrenOf(pid int) (kids []int, err error) {
 	tids, err := threadsOf(pid)
 	if err != nil {
@@ -184,12 +182,12 @@ func parsePIDs(text []byte, pids []int) []int {
 	return pids
 }
 
-// aThreadsLinks is how many links the directory of a process's threads has where there is
-// one of them. The count says how many there are, in one system call and not four.
+// aThreadsLinks is the number of links of the directory of a process's threads if there is one thread. The link count
+// takes one system call instead of four.
 const aThreadsLinks = 3
 
-// threadsOf lists the threads of a process that can have children. A keeper has several, of
-// which the first alone forks, and gets what orphans there are.
+// threadsOf lists the threads of a process that can have children. Of a keeper's threads only the first forks, and only
+// the first gets orphans.
 func threadsOf(pid int) ([]string, error) {
 	var st unix.Stat_t
 	task := procPath(pid, "task")
@@ -199,7 +197,7 @@ func threadsOf(pid int) ([]string, error) {
 	return names(task, 1<<16)
 }
 
-// keeperSelf is this process's id where it is a keeper, and 0 elsewhere.
+// keeperSelf is this process's id if it is a keeper, and 0 otherwise.
 var keeperSelf int
 
 func scanParents() (byParent map[int][]int, failed error) {

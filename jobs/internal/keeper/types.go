@@ -9,51 +9,43 @@ import (
 	"time"
 )
 
-// ErrClosed is what Start answers once the Pool is closed.
+// ErrClosed is the error of Start once the Pool is closed.
 var ErrClosed = errors.New("keeper: pool is closed")
 
-// ErrGone is what Kill and Signal answer once the keeper is done with the job: it is
-// over, and Events says how.
+// ErrGone is the error of Kill and Signal once the keeper is done with the job: it is over, and Events reports how.
 var ErrGone = errors.New("keeper: the job is over")
 
 // PoolOptions configures a Pool.
 type PoolOptions struct {
-	// Log gets what has no caller to go to, such as a spare that could not be
-	// started or a keeper that was lost. Nil means that nothing is logged.
+	// Log receives the problems that cannot be returned to a caller, such as a spare that could not be started or a
+	// keeper that was lost. If it is nil, nothing is logged.
 	Log *slog.Logger
 }
 
-// A Command is what a keeper is to run.
+// A Command is a program for a keeper to run.
 type Command struct {
-	// Path is the file to execute; if relative, it is looked up from Dir.
-	// It is not searched for on PATH.
+	// Path is the file to execute. A relative path is resolved from Dir. PATH is not searched.
 	Path string
-	// Argv is the argument list with the program's own name first. Empty means
-	// Path alone.
+	// Argv is the argument list with the program's own name first. If empty, it is Path alone.
 	Argv []string
 	// Env is the whole environment, as NAME=value.
 	Env []string
-	// Dir is the working directory. Empty means "/".
+	// Dir is the working directory. If empty, it is "/".
 	Dir string
-	// Directory is that directory itself, where the system can hold one (O_PATH is enough),
-	// or nil. Then the command starts in it, whatever lies under the name Dir by then. The
-	// command does not get it, and Start leaves it open.
+	// Directory is that directory itself, if the system can hold one open (O_PATH is enough), or nil. Then the command
+	// starts in it, whatever the name Dir refers to by then. The command does not inherit it, and Start leaves it open.
 	Directory *os.File
 
-	// Limits are those that the job is held to; see [Fit].
+	// Limits are the limits of the job; see [Fit].
 	Limits Limits
 
-	// Terminal is the slave side of the job's terminal, or nil. The keeper holds
-	// it open for the whole job, so that the master sees no end before Empty.
-	// It is the command's standard descriptor wherever Stdin, Stdout or Stderr
-	// is nil.
+	// Terminal is the slave side of the job's terminal, or nil. The keeper holds it open for the whole job, so that the
+	// master sees no end of file before Empty. It replaces each of Stdin, Stdout and Stderr that is nil.
 	Terminal *os.File
-	// Stdin, Stdout and Stderr are the command's descriptors. Without Terminal,
-	// nil means /dev/null. The keeper holds none of them, so that end of file
-	// on a pipe is true. The same file may be given twice.
+	// Stdin, Stdout and Stderr are the command's descriptors. Without Terminal, nil means /dev/null. The keeper holds
+	// none of them, so that end of file on a pipe is reliable. The same file may be given twice.
 	//
-	// Start leaves all four open, and puts them into blocking mode, which is
-	// what programs expect.
+	// Start leaves all four open, and puts them into blocking mode, which programs expect.
 	Stdin, Stdout, Stderr *os.File
 }
 
@@ -67,20 +59,20 @@ const (
 	StageLimits   = "limits"   // the limits could not be set
 )
 
-// A StartError tells why a command could not be started. Nothing of it is left.
+// A StartError is the reason why a command could not be started. No process of it is left.
 type StartError struct {
 	Stage string        // one of the Stage constants
-	Errno syscall.Errno // what the kernel said
+	Errno syscall.Errno // the kernel's error
 	Path  string        // the directory for StageChdir, else Command.Path
-	// MissingInterpreter is the interpreter named by the file's #! line or ELF
-	// header where that, and not the file, is what does not exist.
+	// MissingInterpreter is the interpreter named by the file's #! line or ELF header, if it does not exist although
+	// the file does.
 	MissingInterpreter string
-	// Killed says that somebody has ended the keeper before it could say what became of
-	// the command. The job is ended as well.
+	// Killed means that another process has ended the keeper before it could report the result of the start. The job is
+	// ended as well.
 	Killed bool
 }
 
-// Error says what was attempted on what.
+// Error returns the attempted action and the kernel's error.
 func (e *StartError) Error() string {
 	switch {
 	case e.MissingInterpreter != "":
@@ -102,7 +94,7 @@ func (e *StartError) Error() string {
 // Unwrap returns Errno.
 func (e *StartError) Unwrap() error { return e.Errno }
 
-// A Kind says what an Event tells.
+// A Kind is the type of an Event.
 type Kind uint8
 
 // The kinds of events. A job's events end with Empty or Lost.
@@ -112,8 +104,8 @@ const (
 	Continued                 // the command runs again
 	Killed                    // a kill operation is finished: Report
 	Empty                     // ECHILD: nothing of the job is alive
-	Lost                      // the keeper died before Empty; what it left was killed: Report
-	Limited                   // the job went beyond a limit, and goes on: Limit
+	Lost                      // the keeper died before Empty; the rest of the job was killed: Report
+	Limited                   // the job exceeded a limit, and goes on: Limit
 )
 
 // String returns the name of the constant.
@@ -142,47 +134,46 @@ type Event struct {
 	Kind Kind
 
 	Code   int            // Exited: the exit code, or -1 if a signal ended it
-	Signal syscall.Signal // Exited: what ended it, or 0; Stopped: what stopped it
-	Core   bool           // Exited: the kernel says that a core was dumped
-	// ByItself, of Exited: no Kill has had to do with it, although one may have been asked
-	// for in the same instant.
+	Signal syscall.Signal // Exited: the signal that ended it, or 0; Stopped: the signal that stopped it
+	Core   bool           // Exited: a core was dumped, according to the kernel
+	// ByItself, of Exited, means that no Kill caused the end, although one may have been requested in the same instant.
 	ByItself bool
 
-	Background []Proc // Exited: what else of the job is alive, at most MaxProcs
+	Background []Proc // Exited: the other living processes of the job, at most MaxProcs
 	Report     Report // Killed, Lost
 
 	Limit string // Exited: the limit that has ended the command, or empty; Limited
 }
 
-// A Proc is one process of a job, as it was when it was looked at.
+// A Proc is one process of a job, as it was when it was inspected.
 type Proc struct {
 	PID, PPID, PGID, SID int
 	Comm                 string // the kernel's short name
-	Command              string // the arguments joined by spaces, at most 256 bytes; Comm in brackets where there are none to be read
+	Command              string // the arguments joined by spaces, at most 256 bytes; Comm in brackets if none can be read
 	HoldsTerminal        bool   // it has the job's terminal open, or without one the job's stdout or stderr
 }
 
-// MaxProcs bounds each list of processes in an Event.
+// MaxProcs is the maximum length of each list of processes in an Event.
 const MaxProcs = 1024
 
-// A Report tells what one kill operation did.
+// A Report is the result of one kill operation.
 type Report struct {
 	Signals   []SignalSent // in the order in which they were sent
 	Killed    []KilledProc // every process seen that is dead now
 	Survivors []Survivor   // every one that is not
-	Omitted   int          // how many processes more were seen, beyond MaxProcs
+	Omitted   int          // number of further processes seen, beyond MaxProcs
 }
 
-// A SignalSent is one signal given to the whole job.
+// A SignalSent is one signal sent to the whole job.
 type SignalSent struct {
 	Name  string        // without SIG, as in TERM
 	After time.Duration // since the operation began
 }
 
-// How a process ended that no signal ended, or of which it is not known.
+// How a process ended if no signal ended it, or if it is not known.
 const (
 	HowSelf = "self" // it exited, by itself or in its handler of the signal
-	HowGone = "gone" // its own parent took its status, so nobody else knows
+	HowGone = "gone" // its own parent took its status, so no other process knows
 )
 
 // A KilledProc is a process that ended during a kill operation.
@@ -197,7 +188,7 @@ type Survivor struct {
 	Why string // one sentence without a full stop
 }
 
-// KillOptions says how a job is ended.
+// KillOptions configures how a job is ended.
 type KillOptions struct {
 	// Grace is the time between TERM and KILL. Zero or less sends KILL at once.
 	Grace time.Duration
@@ -206,12 +197,12 @@ type KillOptions struct {
 	NoForce bool
 	// Hangup sends HUP along with TERM, which interactive shells need.
 	Hangup bool
-	// Last says that the keeper need not make itself ready for another job: it ends
-	// with this one, which is half the work where a thousand end together.
+	// Last means that the keeper need not prepare for another job: it ends with this one, which is half the work if a
+	// thousand end together.
 	Last bool
 }
 
-// A Target says who gets a signal.
+// A Target determines which processes get a signal.
 type Target uint8
 
 // The targets of Signal.

@@ -7,19 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Why a command has ended is settled before it is signalled. What the server settles
-// when it asks for a kill is not enough: the command may have ended by itself in the same
-// instant, and its end be still on the way. The keeper alone can tell: it has not reaped
-// the command, and so knows whether it lives, when it strikes.
+// The cause of a command's end is settled before the command is signalled. A decision by the server at the request for
+// a kill is not enough: the command may have ended by itself in the same instant, and its end may still be on the way.
+// Only the keeper knows: it has not reaped the command, and so sees whether it lives, when it strikes.
 
-// A blow is what the first signal of a kill was to the command.
+// A blow is the effect of a kill's first signal on the command.
 type blow struct {
 	landed bool // the command was alive
-	fatal  bool // and the signal such that it ends a process, whatever it does
+	fatal  bool // and the signal ends the process in any case
 }
 
-// strike looks at the command before a kill's first signal, which is TERM or KILL. The
-// caller holds k.mu.
+// strike inspects the command before a kill's first signal, which is TERM or KILL. The caller holds k.mu.
 func (k *keeper) strike(first unix.Signal) {
 	if k.leaderGone || k.blow.landed {
 		return
@@ -30,10 +28,9 @@ func (k *keeper) strike(first unix.Signal) {
 	k.blow.fatal = k.blow.landed && (first == unix.SIGKILL || isDeadly(k.leader, first))
 }
 
-// byItself says whether the command has ended without our doing: before a kill began, or
-// in another way than from a signal that could have ended it in no way but one. Of a
-// program that catches TERM and ends in the moment between the look and the signal,
-// nobody can tell: it counts as killed.
+// byItself reports whether the command has ended without our doing: before a kill began, or in another way than from a
+// signal that could have ended it in only one way. If a program catches TERM and ends between the inspection and the
+// signal, the cause is unknown: it counts as killed.
 func (k *keeper) byItself(ws unix.WaitStatus) bool {
 	if !k.blow.landed {
 		return true
@@ -42,8 +39,7 @@ func (k *keeper) byItself(ws unix.WaitStatus) bool {
 	return k.blow.fatal && !ours && !k.leaderDenied()
 }
 
-// leaderDenied says whether a kill may not signal the command: then it ends for want of
-// its children.
+// leaderDenied reports whether a kill may not signal the command: then the command ends because its children do.
 func (k *keeper) leaderDenied() bool {
 	if k.op == nil {
 		return false
@@ -52,8 +48,8 @@ func (k *keeper) leaderDenied() bool {
 	return p != nil && p.denied
 }
 
-// isDeadly says whether a process neither catches nor ignores nor blocks a signal. Where
-// the kernel does not tell, it says no.
+// isDeadly reports whether a process neither catches nor ignores nor blocks a signal. If the kernel does not report
+// this, it returns false.
 func isDeadly(pid int, sig unix.Signal) bool {
 	text, err := slurp(procPath(pid, "status"), 8192)
 	if err != nil {

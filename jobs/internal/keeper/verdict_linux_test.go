@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestVerdict: what the first signal of a kill meets, and what the command's end is called
-// after that. The child is ours, so that nobody else reaps it.
+// TestVerdict tests the state of the command at the first signal of a kill, and the cause of its end afterwards. The
+// child is ours, so that no other code reaps it.
 func TestVerdict(t *testing.T) {
 	const loop = "echo up; while :; do read x; done"
 	for _, c := range []struct {
 		name    string
 		command string
 		first   unix.Signal
-		ended   bool // before it is struck
+		ended   bool // before the first signal
 		want    blow
-		itself  bool // an exit with a code is called its own
+		itself  bool // whether an exit with a code is its own
 	}{
 		{"it lives", "echo up; exec sleep 60", unix.SIGTERM, false, blow{landed: true, fatal: true}, true},
 		{"it catches TERM", "trap 'exit 1' TERM; " + loop, unix.SIGTERM, false, blow{landed: true}, false},
@@ -48,10 +48,10 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// exited is the status of an exit with a code.
+// exited returns the status of an exit with a code.
 func exited(code int) unix.WaitStatus { return unix.WaitStatus(code << 8) }
 
-// startChild starts a command of sh that says when it is up.
+// startChild starts a command of sh that reports when it is up.
 func startChild(t *testing.T, command string) (pid int) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", command)
@@ -88,7 +88,7 @@ func awaitZombie(t *testing.T, pid int) {
 func TestChildrenOfThreads(t *testing.T) {
 	pids := map[int]bool{}
 	for range 3 {
-		pids[startChild(t, "echo up; exec sleep 60")] = true // Each from whatever thread runs now.
+		pids[startChild(t, "echo up; exec sleep 60")] = true // Each from any thread.
 	}
 	kids, err := childrenOf(os.Getpid())
 	found := 0

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// Messages between server and keeper. A message is an opcode and its fields,
-// integers as varints and strings with their length in front. It travels in one
-// or more packets of at most maxPacket bytes, of which the first byte is
-// moreFollows or lastPart: a packet that exceeds the socket's buffer could never
-// be sent, and a list of a thousand processes does.
+// Messages between server and keeper. A message is an opcode and its fields, integers as varints and strings after
+// their length. It travels in one or more packets of at most maxPacket bytes, whose first byte is moreFollows or
+// lastPart: a packet that exceeds the socket's buffer could never be sent, and a list of a thousand processes exceeds
+// it.
 const (
 	maxPacket = 8 << 10
 
@@ -20,22 +19,21 @@ const (
 )
 
 const (
-	opStart   = iota + 1 // server: job, flags, the command where it is short; descriptors ride along
+	opStart   = iota + 1 // server: job, flags, the command if it is short; with descriptors
 	opKill               // server: job, grace in ns, flags
 	opSignal             // server: job, seq, target, signal
 	opStarted            // keeper: pid
 	opFailed             // keeper: index into stages, errno
 	opReply              // keeper: seq, errno (0: done)
 	opEvent              // keeper: an Event
-	opReady              // keeper: job, of which it has nothing any more
+	opReady              // keeper: job, which it has given up completely
 )
 
-// The server numbers the jobs of a keeper, for the keeper to drop what was meant
-// for an earlier one. The other way no number is needed: opReady is the last that
-// the keeper says of a job, and the next one starts after that.
+// The server numbers the jobs of a keeper, so that the keeper can drop messages for an earlier one. The other direction
+// needs no number: opReady is the keeper's last message about a job, and the next one starts after that.
 
 const (
-	startCommand  = 1 << iota // which descriptors ride along, in this order; that of a
+	startCommand  = 1 << iota // which descriptors are sent along, in this order; that of a
 	startTerminal             // command too long for a packet is a file in memory
 	startStdin
 	startStdout
@@ -43,8 +41,8 @@ const (
 	startDirectory
 )
 
-// maxInPacket is the longest command that is sent in the packet itself; a file in
-// memory takes six system calls.
+// maxInPacket is the length of the longest command that is sent in the packet itself; a file in memory takes six system
+// calls.
 const maxInPacket = maxPacket / 2
 
 const (
@@ -87,8 +85,8 @@ func appendBool(b []byte, v bool) []byte {
 	return append(b, 0)
 }
 
-// A decoder takes fields off a message. After the first field that is not there
-// it yields zero values, and done reports the error.
+// A decoder takes fields off a message. After the first missing field it yields zero values, and done returns the
+// error.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -131,8 +129,7 @@ func (d *decoder) string() string {
 	return s
 }
 
-// count reads the length of a list whose elements take at least one byte each,
-// so that a bad length allocates nothing.
+// count reads the length of a list whose elements take at least one byte each, so that a bad length allocates nothing.
 func (d *decoder) count() int {
 	n := d.int()
 	if n < 0 || n > len(d.b) {
@@ -157,7 +154,7 @@ func (d *decoder) done() error {
 	return nil
 }
 
-// encodeCommand writes what of a Command goes through the memfd.
+// encodeCommand encodes the part of a Command that goes through the memfd.
 func encodeCommand(c Command) []byte {
 	b := appendString(nil, c.Path)
 	b = appendString(b, c.Dir)
@@ -213,7 +210,7 @@ func (d *decoder) proc() Proc {
 	}
 }
 
-// encodeEvent writes all fields, whatever the kind: the empty ones cost a byte.
+// encodeEvent encodes all fields, of any kind: the empty ones cost a byte.
 func encodeEvent(e Event) []byte {
 	b := []byte{opEvent, byte(e.Kind)}
 	b = appendInt(b, e.Code)
@@ -244,7 +241,7 @@ func appendReport(b []byte, r Report) []byte {
 	return appendInt(b, r.Omitted)
 }
 
-// event reads what follows the opcode.
+// event decodes an Event after its opcode.
 func (d *decoder) event() Event {
 	e := Event{Kind: Kind(d.byte()), Code: d.int(), Signal: syscall.Signal(d.int()), Core: d.bool(), ByItself: d.bool()}
 	for range d.count() {
@@ -270,7 +267,7 @@ func (d *decoder) report() Report {
 	return r
 }
 
-// packets cuts a message into what goes through the socket at a time.
+// packets divides a message into packets for the socket.
 func packets(message []byte, send func(packet []byte) error) error {
 	buf := make([]byte, 0, min(len(message), maxPacket-1)+1)
 	for {
@@ -286,18 +283,17 @@ func packets(message []byte, send func(packet []byte) error) error {
 	}
 }
 
-// maxMessage is longer than any message: the longest has two lists of MaxProcs processes,
-// each of which takes some hundred bytes.
+// maxMessage is longer than any message: the longest has two lists of MaxProcs processes, each of which takes some
+// hundred bytes.
 const maxMessage = 2 << 20
 
-// An assembler puts packets together again.
+// An assembler joins packets into messages.
 type assembler struct{ message []byte }
 
-// tooLong says whether what has come is longer than any message.
+// tooLong reports whether the message so far is longer than any message.
 func (a *assembler) tooLong() bool { return len(a.message) > maxMessage }
 
-// add returns the whole message with its last packet, and nil before. What it
-// returns is valid until the next call.
+// add returns the whole message with its last packet, and nil before. The result is valid until the next call.
 func (a *assembler) add(packet []byte) []byte {
 	if len(packet) == 0 {
 		return nil

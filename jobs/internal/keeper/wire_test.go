@@ -58,7 +58,7 @@ func TestKillRoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever is cut off a message, or added, is noticed.
+// Any part cut off a message, or added to it, is detected.
 func TestMalformed(t *testing.T) {
 	for _, e := range wireEvents {
 		whole := encodeEvent(e)[1:]

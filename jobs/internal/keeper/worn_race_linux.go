@@ -2,5 +2,5 @@
 
 package keeper
 
-// maxFaults counts the race detector's own memory as well, which is many times ours.
+// maxFaults includes the race detector's own memory, which is many times ours.
 const maxFaults = 96 * 16

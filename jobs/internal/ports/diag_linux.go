@@ -7,16 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's socket diagnostics (sock_diag(7)) list the listeners of the server's own network
-// namespace alone, in 0.03 to 0.08 ms (BenchmarkTables). /proc/net/tcp lists all sockets, for
-// which the kernel goes through a table that is as large as the machine: 19 ms with 40
-// connections, and 39 ms with 10,000.
+// The kernel's socket diagnostics (sock_diag(7)) list only the listeners of the server's own network namespace, in 0.03
+// to 0.08 ms (BenchmarkTables). /proc/net/tcp lists all sockets; for that the kernel walks a table whose size depends
+// on the machine: 19 ms with 40 connections, and 39 ms with 10,000.
 
 const (
 	diagByFamily  = 20      // SOCK_DIAG_BY_FAMILY
-	diagListening = 1 << 10 // the set of states that has TCP_LISTEN alone
-	diagRequest   = 56      // the size of struct inet_diag_req_v2
-	diagMessage   = 72      // of struct inet_diag_msg
+	diagListening = 1 << 10 // the set of states with only TCP_LISTEN
+	diagRequest   = 56      // size of struct inet_diag_req_v2
+	diagMessage   = 72      // size of struct inet_diag_msg
 )
 
 // diagTable lists the listeners of this process's network namespace.
@@ -62,7 +61,7 @@ func diagFamily(fd int, family byte, all []Listener) ([]Listener, error) {
 	}
 }
 
-// parseDiag reads a piece of an answer; done says that it was the last one.
+// parseDiag decodes a piece of an answer; done means that it was the last one.
 func parseDiag(b []byte, all []Listener) (_ []Listener, done bool, err error) {
 	order := binary.NativeEndian
 	for len(b) >= unix.NLMSG_HDRLEN {

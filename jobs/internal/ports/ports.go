@@ -1,10 +1,10 @@
-// Package ports finds out which TCP ports the processes of a job listen on, and whether
-// somebody else listens there. Linux tells it: the tables of sockets say who listens as an
-// inode, and the descriptors of a process which inodes are its. Elsewhere nothing is seen.
+// Package ports determines the TCP ports that the processes of a job listen on, and whether another process listens
+// there. Linux reports this: the tables of sockets list listeners by inode, and the descriptors of a process show its
+// inodes. On other systems nothing is found.
 //
-// There is no word from the kernel when a program begins to listen, so whoever waits for that
-// looks again and again. A [Watch] keeps a look cheap: it lists who listens, and reads
-// descriptors only where there is a listener that the look before has not seen.
+// The kernel does not notify when a program begins to listen, so a caller that waits for that must probe again and
+// again. A [Watch] keeps a probe cheap: it lists the listeners, and reads descriptors only if there is a listener that
+// the previous probe has not seen.
 package ports
 
 import (
@@ -12,38 +12,38 @@ import (
 	"slices"
 )
 
-// A Listener is a socket on which connections are taken.
+// A Listener is a socket that accepts connections.
 type Listener struct {
 	Port    int
 	Address netip.Addr
-	User    int64  // who made it: more than an int has room for on some machines
-	PID     int    // a process that has it; 0 = not known
-	Command string // of that process, where it was asked for
+	User    int64  // the user that made it: exceeds an int on some machines
+	PID     int    // a process that has it; 0 = unknown
+	Command string // of that process, if requested
 
 	inode uint64
 	space string // its network namespace
 }
 
-// Found is what a look has seen, each in order.
+// Found is the result of a probe, each list in order.
 type Found struct {
-	// Own are those that a process of the job has.
+	// Own are the listeners that a process of the job has.
 	Own []Listener
-	// Maybe are those whose owner cannot be seen, of a user as whom a process of the job runs
-	// whose descriptors cannot be read: a setuid program, or one that hides them.
+	// Maybe are the listeners whose owner cannot be seen, if their user is also the user of a process of the job whose
+	// descriptors cannot be read: a setuid program, or one that hides them.
 	Maybe []Listener
-	// Others are those that nobody of the job has, in the network namespace of its command.
+	// Others are the listeners of other processes, in the network namespace of the job's command.
 	Others []Listener
-	// Partial says that not all descriptors were seen: they are too many, or could not be read.
-	// A listener that nobody was seen to have is in none of the lists then.
+	// Partial means that some descriptors were not read: there are too many, or reading them failed. Then a listener
+	// without a known owner is in none of the lists.
 	Partial bool
 }
 
-// Holder says who of the job listens on a port, 0 being any.
+// Holder returns the listener of the job on a port; 0 means any port.
 func (f *Found) Holder(port int) (Listener, bool) {
 	if i := on(f.Own, port); i >= 0 {
 		return f.Own[i], true
 	}
-	if port == 0 { // What cannot be seen may have been there before the job was.
+	if port == 0 { // A listener with an unknown owner may be older than the job.
 		return Listener{}, false
 	}
 	if i := on(f.Maybe, port); i >= 0 {
@@ -52,7 +52,7 @@ func (f *Found) Holder(port int) (Listener, bool) {
 	return Listener{}, false
 }
 
-// Stranger says who else listens on a port.
+// Stranger returns the listener of another process on a port.
 func (f *Found) Stranger(port int) (Listener, bool) {
 	if i := on(f.Others, port); i >= 0 && port != 0 {
 		return f.Others[i], true
@@ -60,11 +60,10 @@ func (f *Found) Stranger(port int) (Listener, bool) {
 	return Listener{}, false
 }
 
-// on is the first listener on a port, 0 being any; -1: there is none.
+// on returns the index of the first listener on a port, with 0 for any port; -1: there is none.
 func on(list []Listener, port int) int {
 	return slices.IndexFunc(list, func(l Listener) bool { return port == 0 || l.Port == port })
 }
 
-// Members lists the processes of a job, parents before their children; ok is false where the
-// job is over.
+// Members lists the processes of a job, parents before their children; ok is false if the job is over.
 type Members func() (pids []int, ok bool)

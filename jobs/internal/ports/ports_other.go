@@ -2,17 +2,17 @@
 
 package ports
 
-// Supported says whether this system tells who listens.
+// Supported reports whether this system reports listeners.
 func Supported() bool { return false }
 
-// A Watch would look at what one job listens on.
+// A Watch would probe the listeners of one job.
 type Watch struct{}
 
-// Look sees nothing.
+// Look finds nothing.
 func (*Watch) Look(Members, int) (Found, bool) { return Found{}, false }
 
 // Doubt has nothing to forget.
 func (*Watch) Doubt(int) {}
 
-// Identify knows nobody.
+// Identify returns l.
 func Identify(l Listener) Listener { return l }

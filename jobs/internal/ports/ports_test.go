@@ -9,7 +9,7 @@ func listener(address string, port int, user int64, inode uint64) Listener {
 	return Listener{Port: port, Address: netip.MustParseAddr(address), User: user, inode: inode}
 }
 
-// TestFound: the lowest port and address first; what cannot be seen does not count for any.
+// TestFound: the lowest port and address come first; listeners with an unknown owner do not count for any port.
 func TestFound(t *testing.T) {
 	f := Found{
 		Own:    []Listener{listener("0.0.0.0", 80, 1, 1), listener("::", 80, 1, 2), listener("::1", 90, 1, 3)},

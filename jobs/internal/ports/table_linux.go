@@ -11,8 +11,7 @@ import (
 // stateListen is the kernel's TCP_LISTEN.
 const stateListen = "0A"
 
-// parseTable reads the listeners of /proc/net/tcp or tcp6. A row that it does not understand
-// is none.
+// parseTable returns the listeners in /proc/net/tcp or tcp6. It skips rows that it cannot parse.
 func parseTable(text []byte) (list []Listener) {
 	for len(text) > 0 {
 		row, rest, _ := bytes.Cut(text, []byte{'\n'})
@@ -24,8 +23,8 @@ func parseTable(text []byte) (list []Listener) {
 	return list
 }
 
-// parseRow reads "sl local remote st tx:rx tr:when retrnsmt uid timeout inode …". Most rows
-// are connections: they are let go of at their state.
+// parseRow parses "sl local remote st tx:rx tr:when retrnsmt uid timeout inode …". Most rows are connections: they are
+// rejected at their state.
 func parseRow(row []byte) (l Listener, ok bool) {
 	var fields [10][]byte
 	for i := range fields {
@@ -58,10 +57,10 @@ func parseRow(row []byte) (l Listener, ok bool) {
 	}
 	l.inode, err = strconv.ParseUint(string(fields[9]), 10, 64)
 	l.Port, l.User = int(n), int64(user)
-	return l, err == nil && l.inode != 0 // which a socket has that nobody has open any more
+	return l, err == nil && l.inode != 0 // 0 is the inode of a socket that no process has open any more
 }
 
-// parseAddress reads an address that is printed as numbers of 32 bits in the machine's order.
+// parseAddress parses an address that is printed as numbers of 32 bits in the machine's byte order.
 func parseAddress(text []byte) (netip.Addr, bool) {
 	if len(text) != 8 && len(text) != 32 {
 		return netip.Addr{}, false
@@ -80,5 +79,5 @@ func parseAddress(text []byte) (netip.Addr, bool) {
 	return a.Unmap(), ok
 }
 
-// littleEndian says how this machine keeps numbers.
+// littleEndian reports whether this machine is little-endian.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1

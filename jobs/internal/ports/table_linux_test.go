@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// tcp4 and tcp6 are as the kernel of a machine with numbers in little-endian order writes them.
+// tcp4 and tcp6 are written by the kernel of a little-endian machine.
 const (
 	tcp4 = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode                                                     
    0: 0100007F:0BB8 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 40123 1 ffff8880 100 0 0 10 0                     

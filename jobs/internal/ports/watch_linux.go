@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Supported says whether this system tells who listens.
+// Supported reports whether this system reports listeners.
 func Supported() bool { return supported() }
 
 var supported = sync.OnceValue(func() bool {
@@ -25,10 +25,10 @@ var supported = sync.OnceValue(func() bool {
 	return err == nil && (links == nil || os.IsNotExist(links)) // it may be closed
 })
 
-// ownSpace is the network namespace of this process.
+// ownSpace returns the network namespace of this process.
 var ownSpace = sync.OnceValue(func() string { return spaceOf(os.Getpid()) })
 
-// spaceOf is the network namespace of a process; "" where that cannot be seen.
+// spaceOf returns the network namespace of a process; "" if it cannot be read.
 func spaceOf(pid int) string {
 	link, err := readlink(file(pid, "ns/net"))
 	if err != nil {
@@ -37,8 +37,8 @@ func spaceOf(pid int) string {
 	return link
 }
 
-// living is the directory in /proc of a process. Where its main thread has ended before others,
-// it is that of one of these: what the process has is not to be seen in its own any more.
+// living returns the directory of a process in /proc. If the main thread has ended before others, it returns the
+// directory of one of these: the main thread's own no longer shows the state of the process.
 func living(pid int) string {
 	own := file(pid, "")
 	if !ended(own + "status") {
@@ -62,45 +62,44 @@ func ended(status string) bool {
 	return !alive
 }
 
-// A Watch looks at what one job listens on, and remembers it, so that only what is new is
-// looked for in the descriptors of the job's processes. The zero Watch remembers nothing. It is
-// not for use by several goroutines at once.
+// A Watch probes the listeners of one job, and remembers them, so that it searches the descriptors of the job's
+// processes only for new listeners. The zero Watch remembers nothing. It must not be used by several goroutines at
+// once.
 type Watch struct {
-	known  map[socket]Listener // PID is 0 where nobody of the job has it
-	beyond map[socket]bool     // were looked for among as many descriptors as one look reads
-	looks  int                 // since all of that was forgotten
-	rest   time.Time           // until then the same is not looked for again
-	most   int                 // descriptors; 0: mostDescriptors. Tests have less
+	known  map[socket]Listener // PID is 0 if no process of the job has it
+	beyond map[socket]bool     // the search for them reached the maximum of descriptors per probe
+	looks  int                 // probes since all of that was forgotten
+	rest   time.Time           // until then there is no further search for the same sockets
+	most   int                 // descriptors; 0: mostDescriptors. Tests have fewer
 }
 
-// A socket is named by its inode, which is one number for all namespaces; but a Watch may
-// outlive a namespace.
+// A socket is identified by its inode, which is unique over all namespaces; but a Watch may outlive a namespace.
 type socket struct {
 	space string
 	inode uint64
 }
 
-// thorough is after how many looks one forgets what was known: a socket that nobody of the job
-// had may have been handed over to it.
+// thorough is the number of probes after which the known listeners are forgotten: a socket of another process may have
+// been passed to the job.
 const thorough = 16
 
 const (
-	// mostDescriptors bounds what a look reads: a quarter of a second of a processor.
+	// mostDescriptors is the maximum number of descriptors that a probe reads: a quarter of a second of a processor.
 	mostDescriptors = 1 << 16
-	// firstFew are read of every process before more are read of any: listeners are made early.
+	// firstFew is the number of descriptors read of every process before more are read of any: listeners are opened
+	// early.
 	firstFew = 1 << 10
-	// share is how much of a processor goes into looking for the same again.
+	// share limits repeated searches for the same sockets to 1/share of a processor.
 	share = 20
 )
 
-// Doubt forgets that nobody of the job listens on a port: it is looked for once more.
+// Doubt forgets that no process of the job listens on a port: the next probe searches once more.
 func (w *Watch) Doubt(port int) {
 	maps.DeleteFunc(w.known, func(_ socket, l Listener) bool { return l.PID == 0 && l.Port == port })
 }
 
-// Look finds out who listens now. leader is the job's command; where it is gone, other
-// listeners count in all network namespaces in which the job is. It returns false where the job
-// is over.
+// Look probes the listeners. leader is the job's command; if it is gone, the other listeners of all network namespaces
+// of the job count. Look returns false if the job is over.
 func (w *Watch) Look(members Members, leader int) (Found, bool) {
 	pids, ok := members()
 	if !ok {
@@ -127,7 +126,7 @@ func (w *Watch) Look(members Members, leader int) (Found, bool) {
 	if len(fresh) > 0 {
 		began := time.Now()
 		settled = s.walk(pids, members)
-		if now := time.Now(); !rests { // What is new meanwhile does not make that longer.
+		if now := time.Now(); !rests { // New sockets meanwhile do not make that longer.
 			w.rest = now.Add(share * now.Sub(began))
 		}
 	}
@@ -141,7 +140,7 @@ func (w *Watch) Look(members Members, leader int) (Found, bool) {
 		l.PID = k.PID
 		if !ok {
 			if l.PID = s.owners[l.inode]; l.PID == 0 && s.mayHave(l) {
-				found.Maybe = append(found.Maybe, l) // and is looked at anew the next time
+				found.Maybe = append(found.Maybe, l) // and is checked again by the next probe
 				continue
 			}
 			if l.PID == 0 && !settled {
@@ -171,8 +170,8 @@ func compare(a, b Listener) int {
 	return cmp.Or(cmp.Compare(a.Port, b.Port), a.Address.Compare(b.Address), cmp.Compare(a.PID, b.PID), cmp.Compare(a.inode, b.inode))
 }
 
-// listeners lists who listens in the network namespaces of some processes. home is that of the
-// leader, "" where it is gone.
+// listeners lists the listeners in the network namespaces of some processes. home is the leader's, "" if the leader is
+// gone.
 func listeners(pids []int, leader int) (all []Listener, home string) {
 	seen := map[string]bool{}
 	for _, pid := range pids {
@@ -188,7 +187,7 @@ func listeners(pids []int, leader int) (all []Listener, home string) {
 		}
 		list, err := tableOf(pid, space)
 		if err != nil {
-			continue // it has ended; another one may be in there
+			continue // it has ended; another process may be in that namespace
 		}
 		seen[space] = true
 		for _, l := range list {
@@ -199,7 +198,7 @@ func listeners(pids []int, leader int) (all []Listener, home string) {
 	return all, home
 }
 
-// tableOf lists who listens in the network namespace of a process.
+// tableOf lists the listeners in the network namespace of a process.
 func tableOf(pid int, space string) ([]Listener, error) {
 	if space == ownSpace() {
 		if list, err := diagTable(); err == nil {
@@ -227,24 +226,23 @@ func fileTableIn(dir string) (all []Listener, err error) {
 	return all, nil
 }
 
-// A search looks for sockets among the descriptors of processes.
+// A search searches the descriptors of processes for sockets.
 type search struct {
-	fresh  map[uint64]bool // the inodes that are looked for
-	owners map[uint64]int  // and who was found to have them
+	fresh  map[uint64]bool // the wanted inodes
+	owners map[uint64]int  // the process found to have each
 	walked map[int]bool
-	hidden []int64 // the users of those whose descriptors may not be read; anybody: -1
-	left   int     // how many descriptors may still be read
-	one    bool    // nothing more is read when one has been found
-	failed bool    // not all could be read: they are too many, or there was another reason
+	hidden []int64 // users of the processes whose descriptors may not be read; -1: any user
+	left   int     // number of descriptors that may still be read
+	one    bool    // stop after the first one found
+	failed bool    // some could not be read: there are too many, or another error occurred
 }
 
-// rounds bounds how often processes are listed that forks make more of.
+// rounds is the maximum number of times that processes are listed while forks add new ones.
 const rounds = 5
 
-// walk looks at the descriptors of all, and of those that came meanwhile, until there is nobody
-// new: a program that listens may fork and exit at any moment, as daemons do, and its child has
-// the socket then. It returns false where that does not come to rest, or the job is over: then
-// nobody may say that a socket is somebody else's.
+// walk searches the descriptors of all processes, and of those started meanwhile, until there is no new process: a
+// program that listens may fork and exit at any moment, as daemons do, and then its child has the socket. It returns
+// false if new processes keep coming, or the job is over: then no socket may be assigned to another process.
 func (s *search) walk(pids []int, members Members) (settled bool) {
 	for range rounds {
 		found := s.pass(pids)
@@ -252,7 +250,7 @@ func (s *search) walk(pids []int, members Members) (settled bool) {
 		if !ok {
 			return false
 		}
-		for _, f := range found { // A pid may be a stranger's by now, unless it still is among them.
+		for _, f := range found { // The pid may be reused by a stranger, unless it is still among them.
 			if s.owners[f.inode] == 0 && slices.Contains(after, f.pid) {
 				s.owners[f.inode] = f.pid
 			}
@@ -270,7 +268,7 @@ type socketOwner struct {
 	pid   int
 }
 
-// pass reads the descriptors of those who are new: the first few of each, and then the others.
+// pass reads the descriptors of new processes: the first few of each, and then the others.
 func (s *search) pass(pids []int) (found []socketOwner) {
 	var long []int
 	for _, pid := range pids {
@@ -294,15 +292,15 @@ func (s *search) pass(pids []int) (found []socketOwner) {
 	return found
 }
 
-// look reads the descriptors of a process but for the first ones, and says whether there are
-// more than most of them.
+// look reads the descriptors of a process, at most most of them after the first skip ones, and reports whether there
+// are more.
 func (s *search) look(pid, skip, most int) (found []socketOwner, more bool) {
 	if most = min(most, s.left); most == 0 {
 		return nil, true
 	}
 	dir := file(pid, "fd")
 	names, err := entries(dir, skip+most+1)
-	if len(names) == 0 { // It may be that its main thread has ended.
+	if len(names) == 0 { // Its main thread may have ended.
 		dir = living(pid) + "fd"
 		names, err = entries(dir, skip+most+1)
 	}
@@ -326,18 +324,18 @@ func (s *search) look(pid, skip, most int) (found []socketOwner, more bool) {
 		if user, alive := userOf(pid); alive {
 			s.hidden = append(s.hidden, user)
 		}
-	default: // such as being short of descriptors
+	default: // such as a lack of descriptors
 		s.failed = true
 	}
 	return found, more
 }
 
-// mayHave says whether a process that cannot be looked into may have a socket.
+// mayHave reports whether a process with unreadable descriptors may have a socket.
 func (s *search) mayHave(l Listener) bool {
 	return slices.Contains(s.hidden, l.User) || slices.Contains(s.hidden, -1)
 }
 
-// socketInode reads "socket:[N]".
+// socketInode parses "socket:[N]".
 func socketInode(link string) (uint64, bool) {
 	text, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
@@ -347,7 +345,7 @@ func socketInode(link string) (uint64, bool) {
 	return n, err == nil
 }
 
-// userOf is as whom a process runs, -1 where that is hidden; alive is false where it has ended.
+// userOf returns the user of a process, -1 if it is hidden; alive is false if the process has ended.
 func userOf(pid int) (user int64, alive bool) {
 	text, err := os.ReadFile(living(pid) + "status")
 	if err != nil {
@@ -356,7 +354,7 @@ func userOf(pid int) (user int64, alive bool) {
 	return parseStatus(text)
 }
 
-// parseStatus reads the state and the effective user of /proc/PID/status.
+// parseStatus returns the effective user of /proc/PID/status, and whether the process is alive.
 func parseStatus(text []byte) (user int64, alive bool) {
 	user = -1
 	for line := range bytes.Lines(text) {
@@ -378,7 +376,7 @@ func parseStatus(text []byte) (user int64, alive bool) {
 	return user, true
 }
 
-// Identify finds out which process has somebody else's socket, among all that can be seen.
+// Identify adds the process that has a socket, among all processes that can be read, and its command line.
 func Identify(l Listener) Listener {
 	names, _ := entries("/proc", all)
 	var pids []int
@@ -419,10 +417,10 @@ func parentOf(pid int) int {
 	return 0
 }
 
-// mostCommand is how many bytes of a command line are told.
+// mostCommand is the maximum reported length of a command line, in bytes.
 const mostCommand = 256
 
-// withCommand adds the command line of the process that has it.
+// withCommand adds the command line of the listener's process.
 func (l Listener) withCommand() Listener {
 	text, err := os.ReadFile(file(l.PID, "cmdline"))
 	if len(text) == 0 {
@@ -439,7 +437,7 @@ func (l Listener) withCommand() Listener {
 func file(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
 
 func readlink(path string) (string, error) {
-	var buf [64]byte // a socket's is shorter
+	var buf [64]byte // the link of a socket is shorter
 	n, err := unix.Readlink(path, buf[:])
 	if err != nil {
 		return "", err
@@ -447,11 +445,11 @@ func readlink(path string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// all entries are wanted.
+// all is the limit for all entries.
 const all = math.MaxInt
 
-// entries lists a directory of /proc, with bare system calls: os.File would try it on the
-// poller. It may stop at so many.
+// entries lists a directory of /proc, with bare system calls: os.File would try to register it with the poller. It may
+// stop after most entries.
 func entries(dir string, most int) (list []string, err error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These tests run this program again as somebody who listens.
+// These tests run this program again as another process that listens.
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "listen" {
@@ -36,7 +36,7 @@ func init() {
 	}
 }
 
-// endMainThread goes on in another thread, and ends the main one alone, as pthread_exit(3) does.
+// endMainThread continues in another thread, and ends only the main one, like pthread_exit(3).
 func endMainThread() {
 	go func() {
 		for {
@@ -49,8 +49,7 @@ func endMainThread() {
 	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
-// listenMain listens on each address "NETWORK ADDRESS", says on which port, and ends with its
-// stdin.
+// listenMain listens on each address "NETWORK ADDRESS", prints the port, and ends when its stdin does.
 func listenMain(addresses []string) int {
 	for i := 0; i+1 < len(addresses); i += 2 {
 		l, err := net.Listen(addresses[i], addresses[i+1])
@@ -70,7 +69,7 @@ type helper struct {
 	ports []int
 }
 
-// listening starts a helper, in whatever way prepare wants.
+// listening starts a helper, after prepare has changed its command.
 func listening(t *testing.T, prepare func(*exec.Cmd), addresses ...string) helper {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"listen"}, addresses...)...)
@@ -107,7 +106,7 @@ func listening(t *testing.T, prepare func(*exec.Cmd), addresses ...string) helpe
 	return h
 }
 
-// job is a job of these processes.
+// job returns the Members of a job with these processes.
 func job(pids ...int) Members { return func() ([]int, bool) { return pids, true } }
 
 func look(t *testing.T, w *Watch, members Members, leader int) Found {
@@ -137,7 +136,7 @@ func TestLook(t *testing.T) {
 			if _, ok := f.Stranger(port); ok {
 				t.Errorf("others: %+v", f.Others)
 			}
-			// Seen by a job that has only this process, it is somebody else's.
+			// For a job that has only this process, it is another process's.
 			f = look(t, new(Watch), job(os.Getpid()), os.Getpid())
 			if l, ok := f.Holder(port); ok {
 				t.Errorf("it is ours: %+v", l)
@@ -153,7 +152,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestTablesAgree: what socket diagnostics tell and what /proc tells is the same.
+// TestTablesAgree: socket diagnostics and /proc report the same.
 func TestTablesAgree(t *testing.T) {
 	listening(t, nil, "tcp4", "127.0.0.1:0", "tcp4", "0.0.0.0:0")
 	listening(t, nil, "tcp6", "[::1]:0", "tcp", "[::]:0")
@@ -179,7 +178,7 @@ func TestTablesAgree(t *testing.T) {
 	}
 }
 
-// TestAnyPort: the lowest one counts, and somebody else's never does.
+// TestAnyPort: the lowest port counts, and another process's never does.
 func TestAnyPort(t *testing.T) {
 	listening(t, nil, "tcp4", "127.0.0.1:0")
 	h := listening(t, nil, "tcp4", "127.0.0.1:0", "tcp4", "127.0.0.1:0", "tcp4", "127.0.0.1:0")
@@ -192,8 +191,8 @@ func TestAnyPort(t *testing.T) {
 	}
 }
 
-// TestKnown: descriptors are read where there is a new listener, and then no more; whoever has
-// gone is looked for anew.
+// TestKnown: descriptors are read when there is a new listener, and then no more; if its process is gone, the owner is
+// searched again.
 func TestKnown(t *testing.T) {
 	w := new(Watch)
 	a := listening(t, nil, "tcp4", "127.0.0.1:0")
@@ -217,8 +216,8 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestTooMany: of more descriptors than a look reads, nobody says whose a listener is, and they
-// are not read again and again.
+// TestTooMany: with more descriptors than a probe reads, a listener has no known owner, and they are not read again and
+// again.
 func TestTooMany(t *testing.T) {
 	var many []string
 	for range 40 {
@@ -245,7 +244,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestFirstFew: one process that has many does not hide what another one has.
+// TestFirstFew: a process with many descriptors does not hide the listener of another.
 func TestFirstFew(t *testing.T) {
 	var open []*os.File
 	for range 3 * firstFew {
@@ -277,18 +276,18 @@ func TestFirstFew(t *testing.T) {
 	}
 }
 
-// TestHandedOver: what somebody else had may become the job's.
+// TestHandedOver: a listener of another process may become the job's.
 func TestHandedOver(t *testing.T) {
 	w := new(Watch)
 	h := listening(t, nil, "tcp4", "127.0.0.1:0")
 	look(t, w, job(os.Getpid()), os.Getpid())
 	both := job(os.Getpid(), h.pid)
-	for end := time.Now().Add(time.Minute); len(look(t, w, both, os.Getpid()).Own) == 0; { // its looks are paced
+	for end := time.Now().Add(time.Minute); len(look(t, w, both, os.Getpid()).Own) == 0; { // its probes are paced
 		if time.Now().After(end) {
 			t.Fatal("it is not seen")
 		}
 	}
-	// A wait that begins has no time for that.
+	// A new wait has no time for that.
 	w = new(Watch)
 	look(t, w, job(os.Getpid()), os.Getpid())
 	w.Doubt(h.ports[0])
@@ -297,7 +296,7 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
-// TestForks: whoever listens may end in the middle of a look, and its child has the socket.
+// TestForks: a process that listens may end during a probe, and then its child has the socket.
 func TestForks(t *testing.T) {
 	h := listening(t, nil, "tcp4", "127.0.0.1:0")
 	lists := [][]int{{os.Getpid()}, {os.Getpid(), h.pid}, {os.Getpid(), h.pid}}
@@ -311,13 +310,13 @@ func TestForks(t *testing.T) {
 	if l, ok := f.Holder(h.ports[0]); !ok || l.PID != h.pid {
 		t.Errorf("%+v", f)
 	}
-	// Where they go on forking, nobody is said to be somebody else.
+	// If they continue to fork, no listener is reported as another process's.
 	pid := 1 << 22
 	f = look(t, new(Watch), func() ([]int, bool) { pid++; return []int{os.Getpid(), pid}, true }, os.Getpid())
 	if len(f.Others) > 0 {
 		t.Errorf("others: %+v", f.Others)
 	}
-	// A process that is not among the job's any more may be a stranger with its number.
+	// A process that no longer belongs to the job may be a stranger with a reused pid.
 	n := 0
 	f = look(t, new(Watch), func() ([]int, bool) {
 		if n++; n == 1 {
@@ -333,7 +332,7 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestOtherNamespace: a job may have a network of its own, where the same port is another one.
+// TestOtherNamespace: a job may have a network of its own, with a different port of the same number.
 func TestOtherNamespace(t *testing.T) {
 	apart := func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET} }
 	here := listening(t, nil, "tcp4", "0.0.0.0:0")
@@ -348,7 +347,7 @@ func TestOtherNamespace(t *testing.T) {
 	if len(f.Own)+len(f.Others) != 0 {
 		t.Errorf("a network in which nobody listens: %+v", f)
 	}
-	// A job in both: the leader's network is the one in which others count.
+	// A job in both: other listeners count only in the leader's network.
 	f = look(t, new(Watch), job(idle.pid, os.Getpid()), idle.pid)
 	if len(f.Others) != 0 {
 		t.Errorf("the leader's network: %+v", f.Others)
@@ -359,8 +358,8 @@ func TestOtherNamespace(t *testing.T) {
 	}
 }
 
-// TestMainThreadEnded: the process lives on in another thread, and what its main thread had is
-// to be seen there alone: descriptors, network and command line.
+// TestMainThreadEnded: the process lives on in another thread, and only there the state of its main thread is visible:
+// descriptors, network and command line.
 func TestMainThreadEnded(t *testing.T) {
 	without := func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), "WITHOUT_MAIN=1") }
 	h := listening(t, without, "tcp4", "127.0.0.1:0")
@@ -428,7 +427,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// asNobody does something in a thread of another user, which then ends.
+// asNobody calls a function in a thread of another user, which then ends.
 func asNobody(t *testing.T, f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -444,7 +443,7 @@ func asNobody(t *testing.T, f func()) {
 	<-done
 }
 
-// BenchmarkTables: who listens, on machines with few and with many connections.
+// BenchmarkTables lists the listeners on machines with few and with many connections.
 func BenchmarkTables(b *testing.B) {
 	for _, connections := range []int{20, 5000} {
 		var lc net.ListenConfig
@@ -485,7 +484,7 @@ func BenchmarkTables(b *testing.B) {
 	}
 }
 
-// BenchmarkLook: a look where nothing is new, and the first one of a job.
+// BenchmarkLook measures a probe without new listeners, and the first probe of a job.
 func BenchmarkLook(b *testing.B) {
 	members := job(os.Getpid())
 	b.Run("again", func(b *testing.B) {
@@ -507,7 +506,7 @@ func BenchmarkLook(b *testing.B) {
 	})
 }
 
-// The process that opened a socket has it, and not a child that has just been forked, whatever its number.
+// A socket's process is the one that opened it, not a child that has just been forked, whatever its number.
 func TestEldest(t *testing.T) {
 	parents := map[int]int{30: 20, 20: 400, 400: 1}
 	for _, c := range []struct {

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// scarce is how little free space is worth a word: less than a few large outputs.
+// scarce is the free space, in bytes, below which a warning is given: less than a few large outputs.
 const scarce = 1 << 30
 
-// Directory says whether files could be made in a directory, which need not be there
-// yet; then its nearest ancestor counts. What is made to find out is removed at once.
+// Directory reports whether files can be created in a directory. If the directory does not exist yet, its nearest
+// existing ancestor is tested. The test directory is removed at once.
 func Directory(dir string) Finding {
 	base, exists, err := nearest(dir)
 	facts := map[string]any{"path": dir, "exists": exists}
@@ -40,7 +40,7 @@ func Directory(dir string) Finding {
 	return f
 }
 
-// nearest is the directory itself, or the nearest above it that is there.
+// nearest returns the directory itself, or its nearest ancestor that exists.
 func nearest(dir string) (base string, exists bool, err error) {
 	for base = dir; ; base = filepath.Dir(base) {
 		fi, err := os.Stat(base)
@@ -67,9 +67,8 @@ func size(n uint64) string {
 	return fmt.Sprintf("%d KiB", n>>10)
 }
 
-// mayMake makes a directory and removes it. Asking for permission is not enough:
-// there are file systems, such as that of /proc, where the superuser may write and
-// nothing can be made.
+// mayMake creates a directory and removes it. Checking the permission is not enough: on some file systems, such as that
+// of /proc, the superuser has write permission but cannot create files.
 func mayMake(dir string) error {
 	made, err := os.MkdirTemp(dir, ".shelld-doctor-")
 	if err == nil {

@@ -1,6 +1,5 @@
-// Package probe looks at what a machine lets a server do, by doing it: a file system
-// that says it is there is asked, a call that may be filtered is made. It leaves
-// nothing behind, and knows nothing of jobs.
+// Package probe determines what a machine allows a server to do, by doing it: it reads a file system that claims to
+// exist, and makes calls that may be filtered. It leaves nothing behind, and knows nothing of jobs.
 package probe
 
 import (
@@ -9,34 +8,34 @@ import (
 	"time"
 )
 
-// A Grade says how well something is.
+// A Grade is the quality of a finding.
 type Grade string
 
 // The grades.
 const (
 	OK      Grade = "ok"
-	Limited Grade = "limited" // it works, with less than there could be
+	Limited Grade = "limited" // it works, but less than it could
 	Missing Grade = "missing"
 )
 
-// A Finding is what was seen of one thing.
+// A Finding is the result of one probe.
 type Finding struct {
 	Name   string
 	Grade  Grade
-	Found  string // what was seen, as a phrase
-	Reason string // why it is not ok
-	Advice string // what to do about it, or what not to expect
+	Found  string // the observation, as a phrase
+	Reason string // why the grade is not ok
+	Advice string // the remedy, or what not to expect
 	Facts  map[string]any
 }
 
-// A Probe is one look, and the name of its finding.
+// A Probe is one probe function, and the name of its finding.
 type Probe struct {
 	Name string
 	Look func() Finding
 }
 
-// Bounded looks, but not for longer than limit. A look that hangs, as on a dead file
-// system, keeps its goroutine.
+// Bounded runs a probe, but not for longer than limit. A probe that hangs, for example on a dead file system, keeps its
+// goroutine.
 func Bounded(p Probe, limit time.Duration) Finding {
 	found := make(chan Finding, 1)
 	go func() { found <- p.Look() }()
@@ -54,8 +53,8 @@ func Bounded(p Probe, limit time.Duration) Finding {
 	}
 }
 
-// orShort is the finding, unless the look itself was short of descriptors: nothing was seen
-// then, whatever it took that for.
+// orShort returns the finding, unless the probe itself ran out of descriptors: then nothing was observed, whatever the
+// finding claims.
 func (f Finding) orShort() Finding {
 	if !strings.Contains(f.Reason, syscall.EMFILE.Error()) || strings.Contains(f.Advice, "ulimit -n") {
 		return f

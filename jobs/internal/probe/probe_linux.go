@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// System are the looks at the kernel and at what it was told to allow.
+// System returns the probes of the kernel and of its configuration.
 func System() []Probe {
 	return []Probe{
 		{"subreaper", subreaper},
@@ -23,7 +23,7 @@ func System() []Probe {
 	}
 }
 
-// Kernel is the kernel's name and release.
+// Kernel returns the kernel's name and release.
 func Kernel() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
@@ -32,7 +32,7 @@ func Kernel() string {
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 }
 
-// subreaper becomes one, as every server does when it starts.
+// subreaper makes this process a subreaper, as every server does at its start.
 func subreaper() Finding {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return Finding{Grade: Missing, Found: "refused", Reason: err.Error(),
@@ -41,7 +41,7 @@ func subreaper() Finding {
 	return Finding{Grade: OK, Found: "orphans of a job come to its keeper"}
 }
 
-// procFiles reads what a kill reads: who is whose child.
+// procFiles reads the files that a kill reads: the lists of children.
 func procFiles() Finding {
 	if _, err := os.ReadFile("/proc/self/stat"); err != nil {
 		return Finding{Grade: Missing, Found: "/proc cannot be read", Reason: err.Error(), Advice: "mount it: mount -t proc proc /proc"}
@@ -58,7 +58,7 @@ func procFiles() Finding {
 		facts["othersVisible"] = false
 		f.Found += ", and hides the processes of others (hidepid)"
 	}
-	mounts, _ := os.ReadFile("/proc/self/mountinfo") // Without it nothing is said of hidepid.
+	mounts, _ := os.ReadFile("/proc/self/mountinfo") // Without it nothing is reported about hidepid.
 	if mode := hidepid(string(mounts)); mode != "" && os.Geteuid() != 0 {
 		facts["hidepid"] = mode
 		f.hidesOwn(facts["childrenLists"] == true)
@@ -66,7 +66,7 @@ func procFiles() Finding {
 	return f
 }
 
-// hidesOwn adds what hidepid means for the processes of this user.
+// hidesOwn adds the effect of hidepid on the processes of this user.
 func (f *Finding) hidesOwn(listed bool) {
 	const who = "hidepid also hides processes of this user that make themselves undumpable, such as ssh-agent"
 	if f.Grade = Limited; listed {
@@ -78,7 +78,7 @@ func (f *Finding) hidesOwn(listed bool) {
 	f.Advice = "mount /proc without hidepid, or use a kernel with CONFIG_PROC_CHILDREN"
 }
 
-// hidepid returns how /proc is mounted to hide processes, or "" if it hides none.
+// hidepid returns the mount option of /proc that hides processes, or "" if it hides none.
 func hidepid(mountinfo string) (mode string) {
 	for line := range strings.Lines(mountinfo) {
 		mount, super, ok := strings.Cut(line, " - ")
@@ -87,7 +87,7 @@ func hidepid(mountinfo string) (mode string) {
 		if !ok || len(at) < 5 || at[4] != "/proc" || len(options) < 3 {
 			continue
 		}
-		mode = "" // The last one lies over the others.
+		mode = "" // The last mount covers the others.
 		for option := range strings.SplitSeq(options[2], ",") {
 			if value, is := strings.CutPrefix(option, "hidepid="); is && value != "0" && value != "off" {
 				mode = value
@@ -97,7 +97,7 @@ func hidepid(mountinfo string) (mode string) {
 	return mode
 }
 
-// pidfd opens itself, and asks whether it may be signalled.
+// pidfd opens a pidfd of this process, and checks whether it may be signalled.
 func pidfd() Finding {
 	fd, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err == nil {
@@ -111,7 +111,7 @@ func pidfd() Finding {
 	return Finding{Grade: OK, Found: "pidfd_open and pidfd_send_signal work"}
 }
 
-// cgroup says whether a group of our own could be made and killed as one.
+// cgroup reports whether a group of our own could be created and killed as one.
 func cgroup(self, root string) Finding {
 	unused := "nothing has to be done: keepers end whatever a job has started, with or without"
 	limited := func(found, reason string) Finding {
@@ -148,8 +148,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// What one job takes at the least: its streams, its keeper's socket, and what is open
-// while it starts; its keeper and its leader.
+// The minimum resources of one job: its streams, its keeper's socket, and the files that are open while it starts; its
+// keeper and its leader.
 const (
 	filesPerJob     = 5
 	processesPerJob = 2
@@ -186,8 +186,8 @@ func processes() Finding {
 	return f
 }
 
-// enoughAddresses is how much address space a process of shelld can always start with. It uses a few
-// megabytes of it, but Go reserves some 1.4 GB before any code of ours runs.
+// enoughAddresses is the address space with which a process of shelld can always start. It uses a few megabytes of it,
+// but Go reserves some 1.4 GB before any code of ours runs.
 const enoughAddresses = 2 << 30
 
 func addressSpace() Finding {
@@ -214,7 +214,7 @@ func amount(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// limitFact is null where there is no limit.
+// limitFact returns nil, which becomes null, if there is no limit.
 func limitFact(n uint64) any {
 	if n == unix.RLIM_INFINITY {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Every look answers, and what is not ok says why and what to do.
+// Every probe returns a finding, and one that is not ok has a reason and advice.
 func TestSystem(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range System() {
@@ -29,7 +29,7 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestCgroup looks at hierarchies as systems have them.
+// TestCgroup probes hierarchies like those of real systems.
 func TestCgroup(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -2,8 +2,8 @@
 
 package probe
 
-// System is empty: what is looked at is Linux's.
+// System returns no probes: they are all for Linux.
 func System() []Probe { return nil }
 
-// Kernel is not told here.
+// Kernel returns "": the kernel is not known on this system.
 func Kernel() string { return "" }

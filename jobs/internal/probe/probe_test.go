@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A look that hangs is given up, and says so under its name.
+// A probe that hangs is abandoned, and reported under its name.
 func TestBounded(t *testing.T) {
 	hangs := make(chan struct{})
 	defer close(hangs)
@@ -22,7 +22,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// A look that has no descriptor left for it has not seen that something is missing.
+// A probe that has no descriptor left has not found that something is missing.
 func TestShortOfDescriptors(t *testing.T) {
 	err := &fs.PathError{Op: "open", Path: "/proc/self/stat", Err: syscall.EMFILE}
 	f := Bounded(Probe{"proc", func() Finding { return Finding{Grade: Missing, Reason: err.Error(), Advice: "mount it"} }}, time.Minute)

@@ -2,5 +2,5 @@
 
 package probe
 
-// OSVersion is not told here.
+// OSVersion returns "": the version is not known on this system.
 func OSVersion() string { return "" }

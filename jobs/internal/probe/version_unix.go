@@ -4,7 +4,7 @@ package probe
 
 import "golang.org/x/sys/unix"
 
-// OSVersion is the version of the system's kernel; "" = not known.
+// OSVersion returns the version of the system's kernel; "" = not known.
 func OSVersion() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// OSVersion is the version of the system; "" = not known.
+// OSVersion returns the version of the system; "" = not known.
 func OSVersion() string {
 	v := windows.RtlGetVersion()
 	return fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
