@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/names"
 )
 
 // A SignalTarget says which processes of a job get a signal.
@@ -23,14 +24,7 @@ var keeperTargets = map[SignalTarget]keeper.Target{
 }
 
 // Signals returns the names, with SIG, that Signal accepts on this system, sorted.
-func Signals() []string {
-	names := make([]string, 0, len(signalNames))
-	for _, n := range signalNames {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
+func Signals() []string { return names.Signals() }
 
 // CheckSignal returns the error that Signal returns for a name, or nil if there is such a signal.
 func CheckSignal(name string) *Error {
@@ -40,12 +34,10 @@ func CheckSignal(name string) *Error {
 
 func signalNamed(name string) (syscall.Signal, *Error) {
 	full := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")
-	for sig, n := range signalNames {
-		if n == full {
-			return sig, nil
-		}
+	if sig, ok := names.FindSignal(full); ok {
+		return sig, nil
 	}
-	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list those that there are", name, signalAdvice(full))
+	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list those that there are", name, names.SignalAdvice(full))
 	e.Valid = Signals()
 	return 0, e
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/names"
 	"shelld/jobs/internal/proc"
 )
 
@@ -65,7 +66,7 @@ func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 			}
 		}
 	case keeper.Stopped:
-		p.j.changes.noteStopped(true, signalName(ev.Signal))
+		p.j.changes.noteStopped(true, names.Signal(ev.Signal))
 	case keeper.Continued:
 		p.j.changes.noteStopped(false, "")
 	case keeper.Killed:

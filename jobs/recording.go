@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/cast"
+	"shelld/jobs/internal/names"
 	"shelld/jobs/internal/redact"
 	"shelld/jobs/internal/store"
 	"shelld/jobs/stored"
@@ -224,10 +225,8 @@ func exitStatus(e *Exit) (status int, known bool) {
 	if e.Code != nil {
 		return *e.Code, true
 	}
-	for sig, name := range signalNames {
-		if name == e.Signal {
-			return 128 + int(sig), true
-		}
+	if sig, ok := names.FindSignal(e.Signal); ok {
+		return 128 + int(sig), true
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(e.Signal, "SIG"))
 	return 128 + n, err == nil

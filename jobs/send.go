@@ -3,6 +3,7 @@ package jobs
 import (
 	"fmt"
 
+	"shelld/jobs/internal/names"
 	"shelld/screen"
 )
 
@@ -87,8 +88,8 @@ func (p *inputPart) typeKey(t *typing, name string, count int) *Error {
 	}
 	b, err := screen.Encode([]string{name}, p.j.display.modes())
 	if err != nil {
-		e := errorf(CodeInvalidKey, "%v%s; nothing was sent", err, keyAdvice(name))
-		e.Valid, e.Name, e.Near = screen.KeyNames(), name, nearKey(name)
+		e := errorf(CodeInvalidKey, "%v%s; nothing was sent", err, names.KeyAdvice(name))
+		e.Valid, e.Name, e.Near = screen.KeyNames(), name, names.NearKey(name)
 		return e
 	}
 	for range count {

@@ -139,8 +139,8 @@ func (s *Spec) streams() []Stream {
 	return s.pipeStreams()
 }
 
-// names lists streams for use in a sentence.
-func names(streams []Stream) string {
+// streamNames lists streams for use in a sentence.
+func streamNames(streams []Stream) string {
 	if len(streams) == 0 {
 		return "none, since all that it writes goes to files"
 	}
@@ -164,7 +164,7 @@ func (s *Spec) checkStreams() *Error {
 		if w.Stream == "" || slices.Contains(s.streams(), w.Stream) {
 			return nil
 		}
-		return Invalid(w.sibling("stream"), "this job will have no stream %q; it will have %s", w.Stream, names(s.streams()))
+		return Invalid(w.sibling("stream"), "this job will have no stream %q; it will have %s", w.Stream, streamNames(s.streams()))
 	}
 	for _, w := range s.Watches {
 		if err := check(w); err != nil {
@@ -182,7 +182,7 @@ func (s *Spec) checkStreams() *Error {
 	}
 	for name := range s.Wait.From.Offsets {
 		if name != "" && !slices.Contains(s.streams(), name) {
-			return Invalid(s.Wait.From.Pointer+"/"+string(name), "this job will have no stream %q; it will have %s", name, names(s.streams()))
+			return Invalid(s.Wait.From.Pointer+"/"+string(name), "this job will have no stream %q; it will have %s", name, streamNames(s.streams()))
 		}
 	}
 	for i, c := range s.Wait.Until {
@@ -264,7 +264,7 @@ type Origin struct {
 
 // ambiguous returns the error for one offset that is given for several streams.
 func (o Origin) ambiguous(streams []Stream) *Error {
-	return Invalid(o.Pointer, "this job has the streams %s: give an offset for each, as {\"stdout\": 0, \"stderr\": 0}", names(streams))
+	return Invalid(o.Pointer, "this job has the streams %s: give an offset for each, as {\"stdout\": 0, \"stderr\": 0}", streamNames(streams))
 }
 
 // An OriginKind is one of the ways to specify an Origin.

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"shelld/jobs/internal/names"
 	"strings"
 	"syscall"
 	"time"
@@ -66,7 +67,7 @@ func (s *state) spare() {
 func (s *state) leaderExited(code int, sig syscall.Signal, core, byItself bool, now time.Time) {
 	e := &Exit{CoreDumped: core, Reason: ReasonExited}
 	if sig != 0 {
-		e.Signal, e.Reason = signalName(sig), ReasonSignaled
+		e.Signal, e.Reason = names.Signal(sig), ReasonSignaled
 	} else {
 		e.Code = &code
 	}
@@ -92,14 +93,6 @@ func (s *state) stopped(is bool) {
 	case !is && s.status == StatusStopped:
 		s.status = StatusRunning
 	}
-}
-
-// signalName returns the name of a signal, with SIG. For a signal without a name it returns SIG and the number.
-func signalName(sig syscall.Signal) string {
-	if n := signalNames[sig]; n != "" {
-		return n
-	}
-	return fmt.Sprintf("SIG%d", int(sig))
 }
 
 // exitText describes an end, for use in a sentence.

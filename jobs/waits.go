@@ -167,7 +167,7 @@ func (p *waitsPart) streamList() (all []Stream) {
 	return all
 }
 
-func (p *waitsPart) streamNames() string { return names(p.streamList()) }
+func (p *waitsPart) streamNames() string { return streamNames(p.streamList()) }
 
 // arm begins a wait. Its patterns first search the existing output, so that the first of several conditions
 // that hold counts. The wait cannot end before that search has ended.

@@ -140,6 +140,11 @@ var rules = []rule{
 		why: "locks and mailboxes depend neither on what is done in a turn nor on what is sent",
 	},
 	{
+		pkg:  "jobs/internal/names",
+		ours: []string{"jobs/internal/proc", "screen"}, // the similar name, the names of keys
+		why:  "how a signal or a key is called depends on no job",
+	},
+	{
 		pkg:  "jobs/internal/plain",
 		ours: []string{"jobs/internal/match", "jobs/internal/spool", "screen"}, // the maximum length of a sequence, the stream, control characters
 		why:  "how output reads is a function of its bytes, whatever job wrote them",

@@ -1,11 +1,11 @@
 //go:build unix
 
-package jobs
+package names
 
 import "syscall"
 
-// signalNames holds the names of the signals that every Unix has, by their numbers on this system.
-var signalNames = map[syscall.Signal]string{
+// signals holds the names of the signals that every Unix has, by their numbers on this system.
+var signals = map[syscall.Signal]string{
 	syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT",
 	syscall.SIGILL: "SIGILL", syscall.SIGTRAP: "SIGTRAP", syscall.SIGABRT: "SIGABRT",
 	syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE", syscall.SIGKILL: "SIGKILL",

@@ -1,4 +1,4 @@
-package jobs
+package names
 
 import (
 	"strings"
@@ -32,7 +32,7 @@ func TestKeyAdvice(t *testing.T) {
 		"-":           `{"text": "-"}`,
 		"--":          "data.allowed",
 	} {
-		if got := keyAdvice(name); !strings.Contains(got, want) {
+		if got := KeyAdvice(name); !strings.Contains(got, want) {
 			t.Errorf("%q: %q, not %q", name, got, want)
 		}
 	}

@@ -1,4 +1,5 @@
-package jobs
+// Package names has the names of signals and keys, and finds the one that was probably meant by a wrong name.
+package names
 
 import (
 	"fmt"
@@ -20,19 +21,19 @@ var keyAliases = map[string]string{
 // modifierLetters maps the modifiers as Emacs and tmux write them to the names used here.
 var modifierLetters = map[string]string{"c": "Ctrl", "m": "Alt", "s": "Shift"}
 
-// keyAdvice returns advice for a name that is not a key. It is appended to the error message.
-func keyAdvice(name string) string {
+// KeyAdvice returns advice for a name that is not a key. It is appended to the error message.
+func KeyAdvice(name string) string {
 	if utf8.RuneCountInString(name) == 1 {
 		return fmt.Sprintf(": send characters as text, with input or as {\"text\": %q} in send", name)
 	}
-	if key := nearKey(name); key != "" {
+	if key := NearKey(name); key != "" {
 		return fmt.Sprintf("; did you mean %q?", key)
 	}
 	return ": data.allowed lists the names, and text goes with input"
 }
 
-// nearKey returns the key that was probably meant, or "".
-func nearKey(name string) string {
+// NearKey returns the key that was probably meant, or "".
+func NearKey(name string) string {
 	if c, ok := strings.CutPrefix(name, "^"); ok && utf8.RuneCountInString(c) == 1 {
 		name = "Ctrl-" + c
 	}

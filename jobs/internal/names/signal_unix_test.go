@@ -1,6 +1,6 @@
 //go:build unix
 
-package jobs
+package names
 
 import "testing"
 
@@ -13,7 +13,7 @@ func TestSignalAdvice(t *testing.T) {
 		"SIGFOO":  "",
 		"SIG":     "",
 	} {
-		if got := signalAdvice(full); got != want {
+		if got := SignalAdvice(full); got != want {
 			t.Errorf("%s: %q, not %q", full, got, want)
 		}
 	}
