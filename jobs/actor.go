@@ -258,6 +258,6 @@ func (j *Job) closeDescriptors() {
 		_ = j.term.Close() // Best effort, as above.
 	}
 	if j.shell.watch != nil {
-		j.shell.watch.files.close()
+		j.shell.watch.files.Close()
 	}
 }

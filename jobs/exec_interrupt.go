@@ -178,7 +178,7 @@ func (p *shellPart) interruptForeground(r *execReq) {
 			r.killed.Store(true) // first: the end of the command may be seen before this is
 			err = pr.Signal(keeper.ForegroundChild, syscall.SIGKILL)
 		default:
-			err = pr.Signal(keeper.Foreground, interruptSignal)
+			err = pr.Signal(keeper.Foreground, syscall.SIGINT)
 		}
 		if err != nil {
 			p.j.log.Debug("nothing to interrupt", "job", p.j.id, "kill", i.kills, "error", err)

@@ -122,7 +122,7 @@ func TestShellReplacedIsSeen(t *testing.T) {
 				sink := &recorder{}
 				j := startShell(t, m, name, sink)
 				doExec(t, j, "cd /")
-				if _, err := j.shell.watch.files.scratch.WriteString("A=secret\x00"); err != nil {
+				if err := os.WriteFile(j.shell.watch.files.ScratchPath, []byte("A=secret\x00"), 0); err != nil {
 					t.Fatal(err)
 				}
 				p, err := j.Exec(ExecOptions{Command: "exec " + by, Wait: execWait(-1)})
@@ -150,7 +150,7 @@ func TestShellReplacedIsSeen(t *testing.T) {
 				if all := must(t, j.History()); len(all) != 2 || !all[1].Finished {
 					t.Errorf("history %+v", all)
 				}
-				if fi, err := j.shell.watch.files.scratch.Stat(); err != nil || fi.Size() != 0 {
+				if fi, err := os.Stat(j.shell.watch.files.ScratchPath); err != nil || fi.Size() != 0 {
 					t.Errorf("what the shell has told last is kept: %d bytes, %v", fi.Size(), err)
 				}
 			})
@@ -188,7 +188,7 @@ func TestShellQuestionsEnd(t *testing.T) {
 			if vars := must(t, j.Variables()); FindVariable(vars, "PATH") == nil { // GIVEN_UP is there where the shell had it
 				t.Errorf("%+v", vars)
 			}
-			if fi, err := j.shell.watch.files.scratch.Stat(); err != nil || fi.Size() != 0 {
+			if fi, err := os.Stat(j.shell.watch.files.ScratchPath); err != nil || fi.Size() != 0 {
 				t.Errorf("%d bytes are kept of its answer, %v", fi.Size(), err)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"shelld/jobs/internal/shellfiles"
 	"shelld/jobs/internal/shellmark"
 )
 
@@ -29,7 +30,7 @@ const (
 type shellWatch struct {
 	// Immutable:
 	kind  shellmark.Shell
-	files *shellFiles
+	files *shellfiles.Files
 	feed  chan []byte // a turn -> feedLoop; capacity 2: a text, and nil for the order to take it back
 
 	feeding atomic.Int32 // number of orders in feed, or taken from it and not yet done
@@ -141,7 +142,7 @@ func (p *shellPart) ready() {
 	}
 	if s.image == "" {
 		s.image = imageOf(p.j.info.PID)
-		s.files.forget()
+		s.files.Forget()
 	}
 }
 
@@ -293,8 +294,8 @@ func (p *shellPart) left(why string, refusal func() *Error) {
 	}
 	s.session.Leave()
 	s.why = why
-	s.files.stopWrite()
-	s.files.dropScratch()
+	s.files.StopWrite()
+	s.files.DropScratch()
 	p.failExecs(refusal)
 	p.failTasks(refusal)
 }

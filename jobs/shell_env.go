@@ -3,7 +3,6 @@ package jobs
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,7 @@ import (
 
 // The server reads and changes the environment of a shell with integration by hidden code, which the shell runs
 // between two commands without showing it. The shell writes its answer to memory that has no name
-// (shellFiles.scratch).
+// (package shellfiles).
 
 // A shellTask is a piece of hidden code to run.
 type shellTask struct {
@@ -184,12 +183,12 @@ func (p *shellPart) onVariables(m variablesMsg) {
 		return
 	}
 	f := p.watch.files
-	late := func(int) { f.dropScratch() }
-	p.askShell(&shellTask{code: p.watch.kind.DumpEnvironment(f.scratchPath), tok: m.tok, late: late, done: func(exit int, err *Error) {
+	late := func(int) { f.DropScratch() }
+	p.askShell(&shellTask{code: p.watch.kind.DumpEnvironment(f.ScratchPath), tok: m.tok, late: late, done: func(exit int, err *Error) {
 		var text []byte
 		switch {
 		case err == nil:
-			text, err = f.takeScratch()
+			text, err = p.takeScratch()
 		case err.Code == CodeShellIntegrationUnavailable && p.watch.session.Phase() == shellmark.PhaseGone:
 			err = p.variablesUnknown()
 		}
@@ -211,19 +210,16 @@ func (p *shellPart) variablesUnknown() *Error {
 	return e
 }
 
-// takeScratch returns the data that the shell has written to the scratch memory, and discards it there.
-func (f *shellFiles) takeScratch() ([]byte, *Error) {
-	text, err := io.ReadAll(io.NewSectionReader(f.scratch, 0, maxScratch))
-	if err == nil {
-		err = f.scratch.Truncate(0)
-	}
+// takeScratch returns the shell's answer.
+func (p *shellPart) takeScratch() ([]byte, *Error) {
+	text, err := p.watch.files.TakeScratch(maxScratch)
 	if err != nil {
 		return nil, errorf(CodeInternal, "what the shell has told of its environment cannot be read: %v", err)
 	}
 	return text, nil
 }
 
-// maxScratch bounds that data: no program can be started with an environment of more than some megabytes.
+// maxScratch bounds the answer: no program can be started with an environment of more than some megabytes.
 const maxScratch = 8 << 20
 
 // variables parses text, which has NAME=value entries with a NUL behind each, and adds the source of each variable. A

@@ -13,6 +13,7 @@ import (
 	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/shellfiles"
 	"shelld/jobs/internal/shellmark"
 )
 
@@ -67,13 +68,18 @@ func (p *struckProcess) Signal(keeper.Target, syscall.Signal) error {
 
 func startFakeShell(t *testing.T) *fakeShell {
 	t.Helper()
-	files := &shellFiles{}
-	if _, err := files.open(); err != nil {
+	files, err := shellfiles.Make()
+	if err != nil {
 		t.Fatal(err)
 	}
+	commands, err := os.Open(files.CommandPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = commands.Close() }) // It was only read.
 	s := &fakeShell{
 		look: &fakeLooker{sees: works, began: time.Now()}, keys: &keyInput{typed: make(chan string, 64)},
-		struck: make(chan struct{}, 8), send: make(chan struct{}), feed: bufio.NewReader(files.read),
+		struck: make(chan struct{}, 8), send: make(chan struct{}), feed: bufio.NewReader(commands),
 	}
 	var m *Manager
 	s.fakeJob = startFakeWith(t, &recorder{}, func(fake *Manager) { m = fake }, func(*Spec) {

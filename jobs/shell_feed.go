@@ -7,46 +7,23 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"shelld/jobs/internal/shellfiles"
 	"shelld/jobs/internal/shellmark"
 )
 
 // A shell with integration reads the commands that it should run from a pipe that only it and the server use. So a
 // command of any length arrives unchanged: the terminal, the line editor and the editor's history do not alter its
-// characters, and no file contains it. The shell opens the pipe by its path (shellFiles.open). It reads up to a NUL
+// characters, and no file contains it. The shell opens the pipe by its path (package shellfiles). It reads up to a NUL
 // byte when the server types certain trigger keys.
 
-// shellFiles are the files that a shell is started with and the pipe that it reads.
-type shellFiles struct {
-	dir   string   // of the start-up files; removed as soon as the shell has read them
-	held  *os.File // the same directory, locked
-	read  *os.File
-	write *os.File
-	// scratch is memory that the shell writes to by its path.
-	scratch     *os.File
-	scratchPath string
-	once        sync.Once
-}
-
-// forget removes the start-up files. The shell reads them only once, and they show the format of the marks.
-func (f *shellFiles) forget() {
-	f.once.Do(func() {
-		_ = os.RemoveAll(f.dir) // Best effort: the next server removes them (sweepPlaces).
-		if f.held != nil {
-			_ = f.held.Close() // Nothing was written, so an error does not matter.
-		}
-	})
-}
-
-func (f *shellFiles) close() {
-	f.forget()
-	for _, file := range []*os.File{f.read, f.write, f.scratch} {
-		if file != nil {
-			_ = file.Close() // No data can be lost by an error here.
-		}
+// ShellIntegration returns the shell families that can have the integration on this system.
+func ShellIntegration() []string {
+	if !shellfiles.Supported {
+		return []string{}
 	}
+	return []string{"bash", "fish", "zsh"}
 }
 
 // A shellLaunch is the start of a shell with integration.
@@ -89,27 +66,22 @@ func dumb(env []string) bool {
 }
 
 func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error) {
-	m.versions.swept.Do(func() { sweepPlaces(os.TempDir(), time.Now().Add(-placeTime)) })
-	f := &shellFiles{}
-	if err := f.makePlace(); err != nil {
-		return nil, err
-	}
-	path, err := f.open()
+	m.versions.swept.Do(shellfiles.Sweep)
+	f, err := shellfiles.Make()
 	if err != nil {
-		f.close()
 		return nil, err
 	}
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // It never fails.
 	nonce := hex.EncodeToString(random[:])
 	l := &shellLaunch{
-		Launch: shellmark.NewLaunch(kind, p.argv, p.env, shellmark.Place{Dir: f.dir, Commands: path, Scratch: f.scratchPath, Nonce: nonce}),
+		Launch: shellmark.NewLaunch(kind, p.argv, p.env, shellmark.Place{Dir: f.Dir, Commands: f.CommandPath, Scratch: f.ScratchPath, Nonce: nonce}),
 		watch:  &shellWatch{kind: kind, files: f, feed: make(chan []byte, 2), secrets: map[string]bool{}},
 		reader: shellmark.NewReader(nonce),
 	}
 	for name, text := range l.Files {
-		if err := os.WriteFile(filepath.Join(f.dir, name), text, 0o600); err != nil {
-			f.close()
+		if err := os.WriteFile(filepath.Join(f.Dir, name), text, 0o600); err != nil {
+			f.Close()
 			return nil, err
 		}
 	}
@@ -140,9 +112,9 @@ func (p *shellPart) feedLoop(s *shellWatch) {
 		select {
 		case text := <-s.feed:
 			if text == nil {
-				s.read.Add(-s.files.drain())
+				s.read.Add(-s.files.Drain())
 			} else {
-				n, _ := s.files.write.Write(text) // It fails if the text is taken back, and if the shell has ended.
+				n, _ := s.files.Write.Write(text) // It fails if the text is taken back, and if the shell has ended.
 				s.read.Store(int64(n))
 				clear(text)
 			}
@@ -205,7 +177,7 @@ func (s *shellWatch) idle() bool {
 // takeBack makes feedLoop take back the part of a text that the shell has not read. This must happen before the next
 // text is handed over: the shell would run that part instead of the next command.
 func (s *shellWatch) takeBack() {
-	s.files.stopWrite()
+	s.files.StopWrite()
 	s.feeding.Add(1)
 	s.feed <- nil // has room: at most the previous text is in it
 }
@@ -271,7 +243,7 @@ func (p *shellPart) judgeHanded(read bool) {
 	case was == shellmark.PhaseAsked:
 		p.doubtStays(read)
 	case was == shellmark.PhaseHidden && len(s.tasks) > 0 && (!again && !s.struckSince(s.handedAt) || s.tasks[0].given):
-		s.files.dropScratch() // The code may have run up to the point where it writes there.
+		s.files.DropScratch() // The code may have run up to the point where it writes there.
 		p.popTask().answer(0, p.unlessDeaf(p.notAsked(takesNothing)))
 	case was == shellmark.PhaseHidden || len(s.queue) == 0: // It is asked once more, unless the task was given up.
 	case read:
@@ -346,30 +318,4 @@ func (p *shellPart) dropHanded(why func(*execReq) *Error) {
 	s.queue = s.queue[1:]
 	r.command.Finished = true
 	r.refuse(why(r))
-}
-
-// dropScratch discards data that the shell has written to the scratch memory and that was not read.
-func (f *shellFiles) dropScratch() {
-	_ = f.scratch.Truncate(0) // It fails if the file is closed, and then no data is kept either.
-}
-
-// stopWrite makes a write into the pipe fail. This also holds for later writes, until drain is called.
-func (f *shellFiles) stopWrite() {
-	_ = f.write.SetWriteDeadline(time.Unix(1, 0)) // It fails if the pipe is closed, and then the write fails, too.
-}
-
-// drain removes the data that the shell has not read from the pipe, and returns their length. There is no concurrent
-// write: feedLoop, the only writer, calls drain.
-func (f *shellFiles) drain() (all int64) {
-	b := make([]byte, 64<<10)
-	for {
-		n, err := readNow(f.read, b)
-		if n <= 0 || err != nil {
-			break
-		}
-		all += int64(n)
-	}
-	clear(b)
-	_ = f.write.SetWriteDeadline(time.Time{}) // An error does not matter, as in stopWrite.
-	return all
 }

@@ -64,7 +64,7 @@ func imageOf(pid int) string {
 // mayBeReplaced reports whether the shell does something that may replace it with another program, or has been
 // replaced and this is not handled yet.
 func (s *shellWatch) mayBeReplaced() bool {
-	if s.look.other || s.starts() && s.files.dir != "" {
+	if s.look.other || s.starts() && s.files.Dir != "" {
 		return s.session.Phase() != shellmark.PhaseGone
 	}
 	return s.image != "" && s.image != imageUnknown && (s.session.Phase() == shellmark.PhaseRunning || s.handing())
@@ -86,7 +86,7 @@ func (p *shellPart) reviewReplaced(now time.Time) {
 	}
 	s.look.under = true
 	pid, image := p.j.info.PID, s.image
-	place := filepath.Base(s.files.dir) // the base name alone, since the path before it may be quoted there
+	place := filepath.Base(s.files.Dir) // the base name alone, since the path before it may be quoted there
 	p.j.output.loops.Go(func() {        // in a goroutine, since /proc may block
 		if image == "" {
 			same, err := proc.StartedWith(pid, place)
@@ -163,7 +163,7 @@ func (p *shellPart) takeImage(same bool, err error) bool {
 func (p *shellPart) leaveReplaced() {
 	s := p.watch
 	s.replaced = true
-	s.files.forget() // if there was no first prompt
+	s.files.Forget() // if there was no first prompt
 	s.cwd = ""       // The reported directory stays; the new program may report another one.
 	p.j.info.Integration = ""
 	p.j.changes.untold.Add(Changed{What: ChangeIntegration})

@@ -355,7 +355,7 @@ func (m *Manager) launchPTY(s *Spec, p plan) (*launched, *Error) {
 	if kerr != nil {
 		_ = t.Close() // No program has used it.
 		if shell != nil {
-			shell.watch.files.close()
+			shell.watch.files.Close()
 		}
 		return nil, startError(p, kerr)
 	}

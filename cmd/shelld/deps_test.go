@@ -140,6 +140,11 @@ var rules = []rule{
 		why: "locks and mailboxes depend neither on what is done in a turn nor on what is sent",
 	},
 	{
+		pkg:  "jobs/internal/shellfiles",
+		ours: []string{"jobs/internal/proc", "jobs/internal/shellmark"}, // memory without a name; the names of the start-up files
+		why:  "the files between a server and a shell depend on no job, and not on what passes through them",
+	},
+	{
 		pkg:  "jobs/internal/names",
 		ours: []string{"jobs/internal/proc", "screen"}, // the similar name, the names of keys
 		why:  "how a signal or a key is called depends on no job",

@@ -1,4 +1,4 @@
-package jobs
+package shellfiles
 
 import (
 	"fmt"
@@ -8,19 +8,23 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// open makes the pipe and the scratch memory, and returns the path of the pipe. Neither has a name in any directory.
-// The shell opens both by paths that cease to exist when this server ends.
-func (f *shellFiles) open() (path string, err error) {
-	if f.read, f.write, err = os.Pipe(); err != nil {
-		return "", err
+// Supported reports whether this system has what the files take.
+const Supported = true
+
+// open makes the pipe and the scratch memory. Neither has a name in any directory. The shell opens both by paths that
+// cease to exist when this server ends.
+func (f *Files) open() (err error) {
+	if f.read, f.Write, err = os.Pipe(); err != nil {
+		return err
 	}
 	if f.scratch, err = proc.Memory("shelld shell"); err != nil {
-		return "", err
+		return err
 	}
-	if f.scratchPath, err = pathOf(f.scratch); err != nil {
-		return "", err
+	if f.ScratchPath, err = pathOf(f.scratch); err != nil {
+		return err
 	}
-	return pathOf(f.read)
+	f.CommandPath, err = pathOf(f.read)
+	return err
 }
 
 // pathOf returns a path by which other processes of the same user can open the file f of this process.
@@ -43,8 +47,3 @@ func readNow(f *os.File, b []byte) (n int, err error) {
 	}
 	return n, err
 }
-
-const interruptSignal = syscall.SIGINT
-
-// ShellIntegration returns the shell families that can have the integration on this system.
-func ShellIntegration() []string { return []string{"bash", "fish", "zsh"} }

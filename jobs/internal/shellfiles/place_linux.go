@@ -1,4 +1,4 @@
-package jobs
+package shellfiles
 
 import (
 	"os"
@@ -23,12 +23,12 @@ const (
 )
 
 // makePlace makes the directory and locks it. If the file system has no locks, no server removes the directory either.
-func (f *shellFiles) makePlace() (err error) {
-	if f.dir, err = os.MkdirTemp("", placePrefix); err != nil {
+func (f *Files) makePlace() (err error) {
+	if f.Dir, err = os.MkdirTemp("", placePrefix); err != nil {
 		return err
 	}
-	if f.held, err = openPlace(f.dir); err != nil {
-		f.close()
+	if f.held, err = openPlace(f.Dir); err != nil {
+		f.Close()
 		return err
 	}
 	_ = lockPlace(f.held)
@@ -51,6 +51,9 @@ func lockPlace(d *os.File) error {
 	}
 	return locked
 }
+
+// Sweep removes the directories of the start-up files that killed servers have left behind.
+func Sweep() { sweepPlaces(os.TempDir(), time.Now().Add(-placeTime)) }
 
 // sweepPlaces removes the directories that killed servers have left: those of this user, with no access for others,
 // that were last changed before the given time and that no server has locked. It is best effort: a directory that
