@@ -301,8 +301,8 @@ func TestWaitsForTheOwner(t *testing.T) {
 	})
 }
 
-// After GiveUp, a pattern that explodes takes its own time, not that of the patterns behind it: but not without end, and
-// not if a kill waits for it.
+// After GiveUp, a pattern that explodes takes its own time, not that of the patterns behind it: but not without end,
+// and not if a kill waits for it.
 func TestExplodingPatternsHarmNoOther(t *testing.T) {
 	defer match.StopClock()
 	const bomb = "^(([a-z])+.)+[A-Z]([a-z])+$"
