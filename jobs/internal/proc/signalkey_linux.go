@@ -17,8 +17,8 @@ import (
 // KiB typed (4 KiB in the line discipline, 16 KiB in the buffers behind it), in canonical mode and not, with echo on
 // and off:
 //
-//   - The key alone: the write blocks, or the key lies behind the other input and has no effect until the job reads. The
-//     line discipline processes the key only after the buffers.
+//   - The key alone: the write blocks, or the key lies behind the other input and has no effect until the job reads.
+//     The line discipline processes the key only after the buffers.
 //   - TCFLSH with TCOFLUSH on the master empties the buffers, but not the line discipline, which then still has no room
 //     for the key: it has no effect.
 //   - TCFLSH with TCIFLUSH on the slave empties both. The key then takes effect within 0.3 ms, and later input arrives
