@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// What a server that was killed has left is removed by the next one that starts a shell, and nothing
-// else.
+// The files that a killed server has left are removed by the next server that starts a shell, and no other files.
 func TestShellPlacesAreSwept(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -73,7 +72,7 @@ func TestShellPlacesAreSwept(t *testing.T) {
 	}
 }
 
-// While a shell reads its files, no other server takes them away.
+// While a shell reads its files, no other server removes them.
 func TestShellPlaceIsHeld(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	f := &shellFiles{}
@@ -84,7 +83,7 @@ func TestShellPlaceIsHeld(t *testing.T) {
 	if _, err := os.Stat(f.dir); err != nil {
 		t.Error(err)
 	}
-	_ = f.held.Close() // as where the server is killed
+	_ = f.held.Close() // as if the server were killed
 	sweepPlaces(os.TempDir(), time.Now().Add(time.Hour))
 	if _, err := os.Stat(f.dir); !os.IsNotExist(err) {
 		t.Errorf("it is left: %v", err)
