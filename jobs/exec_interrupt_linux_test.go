@@ -63,7 +63,7 @@ func TestExecInterruptOfALoop(t *testing.T) {
 			j := startShell(t, m, name, nil)
 			doExec(t, j, "true")
 			taken := `sh -c 'trap "exit 0" INT; while :; do sleep 0.01; done'; ` + looped(name, "/bin/true", 0)
-			ends(t, j, taken, doInterrupt(t, j, taken, 500*time.Millisecond, false)) // The loop does not get the first interrupt.
+			ends(t, j, taken, doInterrupt(t, j, taken, 500*time.Millisecond, false)) // The first program gets it, not the loop.
 			for i := range *interruptedLoops {
 				for command, after := range map[string]time.Duration{
 					looped(name, "/bin/true", 0):            time.Duration(100+13*i) * time.Millisecond,

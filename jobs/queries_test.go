@@ -54,7 +54,7 @@ func TestAnswersGoBetweenInputs(t *testing.T) {
 		synctest.Wait()
 		f.out.data <- []byte("\x1b[5n\x1b[c")
 		synctest.Wait()
-		if n := f.input.queue.bytes.Load(); n != int64(len("firstsecond")) { // The bytes taken are subtracted when the write ends.
+		if n := f.input.queue.bytes.Load(); n != int64(len("firstsecond")) { // until the write ends
 			t.Errorf("%d bytes are queued", n)
 		}
 		tp.allow(5)

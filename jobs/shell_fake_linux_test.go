@@ -349,7 +349,7 @@ func TestExecEndIsLost(t *testing.T) {
 			s.says("\x1b[?2004h")
 			two := s.runs("echo two", false)
 			likely := lineEditor
-			likely.State, likely.Confidence = inputwait.Listening, inputwait.Likely // as if other processes were running
+			likely.State, likely.Confidence = inputwait.Listening, inputwait.Likely // as if other processes ran
 			s.look.set(likely)
 			s.takes("h2 ")
 			s.look.set(works)

@@ -197,8 +197,8 @@ func (p *waitingPart) activity() activity {
 
 // activeAt returns the time of the last output or input. Output that is held back counts from the time at which
 // it is due, which may be in the future. If a shell has been handed a command, output counts from the moment at
-// which it came: what is held back then is due only when the command runs, and probes must show first whether the
-// shell has taken it.
+// which it came: held back output is then due only when the command runs, and probes must show before that whether
+// the shell has taken the command.
 func (p *waitingPart) activeAt() time.Time {
 	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.j.shell.watch.handing()
 	for _, st := range p.j.output.streams {
@@ -239,7 +239,7 @@ func (p *waitingPart) review(now time.Time) {
 	if a := p.activity(); a != l.seen {
 		l.seen, l.at = a, p.activeAt().Add(lookAfter[0])
 		if due := p.activeAt().Add(storeLookTime); l.now == nil || l.storeAt.IsZero() || due.Before(l.storeAt) {
-			l.storeAt = due // If the job is known to wait, output does not put off the look that finds it going on.
+			l.storeAt = due // If the job is known to wait, output does not postpone the probe that would find that it goes on.
 		}
 	}
 	p.lookForStore(now)
@@ -333,7 +333,7 @@ func (p *waitingPart) beginLook(now time.Time) {
 		m.verdict.Why = p.j.redaction.text(m.verdict.Why)
 		if m.verdict.Waiting && m.asked {
 			m.prompt, m.moved = prompt()
-			m.prompt = p.j.redaction.text(m.prompt) // a value may be whole without what was drawn in it
+			m.prompt = p.j.redaction.text(m.prompt) // On the drawn line, a secret may be complete that escape sequences had split.
 		}
 		if asker != nil && (starts || m.verdict.Kind == inputwait.Password) {
 			m.asker = asker()

@@ -21,7 +21,7 @@ type infoWait struct {
 	info  Info      // the rest of the answer
 	need  int       // number of the probe
 	until time.Time // deadline: then it is answered from the known state
-	knows time.Time // when a later probe can decide what the first one could not; zero: the first one has decided
+	knows time.Time // when a later probe can be certain; zero: the first probe is
 }
 
 // A heldWrite is a write that waits for a probe, or for another held write before it.

@@ -236,7 +236,7 @@ func TestNextQuestionIsAnotherWait(t *testing.T) {
 			{"\r\nall gone\r\nin 2s, press c", "in 2s, press c", false},
 			{strings.Repeat("\r\n", 30) + "in 2s, press c", "in 2s, press c", false},
 			{"\rin 2s, press c", "in 2s, press c", true},
-			{strings.Repeat("\rin 2s, press c", 2000), "in 2s, press c", false}, // The earlier line of the cursor is not known.
+			{strings.Repeat("\rin 2s, press c", 2000), "in 2s, press c", false}, // The earlier line is not known.
 		} {
 			for part := range slices.Chunk([]byte(test.shows), smallRead) {
 				f.shows(string(part))
