@@ -298,7 +298,7 @@ func (p *waitingPart) promptReader(since int64) func() (line string, moved bool)
 // lies before them, or drawing takes too much work, it reports another line.
 func (s *stream) drawnLine(cols, rows int, since int64) (line string, moved bool) {
 	defer func() {
-		if recover() != nil { // a view starts again in that case; this falls back to the text of the last line
+		if recover() != nil { // If drawing panics, use the text of the last line. A view would start again.
 			line, moved = s.lastLine(), true
 		}
 	}()

@@ -90,7 +90,8 @@ func (s *Session) openState(state string, trust bool) error {
 }
 
 // hasParents reports whether a path contains "..". Behind a symlink, ".." leads to a different directory than the one
-// before the symlink in the path, so that such a path cannot be shortened by its names alone, and is not reported.
+// before the symlink in the path. So such a path cannot be shortened by its names alone, and its real path is reported
+// instead.
 func hasParents(path string) bool {
 	return slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..")
 }
