@@ -12,8 +12,8 @@ import (
 	"shelld/jobs/internal/turn"
 )
 
-// These tests play the system in a bubble of fake time, so that times are exact.
-// Patterns are left out: the matcher's clock has no place in a bubble.
+// These tests simulate the system in a synctest bubble, so that times are exact. They use no patterns, since the
+// matcher's clock does not work in a bubble.
 
 func TestExitedWaitsForTheDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestKillOfTheDeafTakesTheGrace(t *testing.T) {
 	})
 }
 
-// A job that handles TERM and exits 0 was killed all the same; one that had ended
-// before was not.
+// If a job handles TERM and exits with 0, the reason is still the kill. If the leader had ended before the kill, it is
+// not.
 func TestReasonIsSettledBeforeTheSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -255,7 +255,7 @@ func TestShutdownPassesAStuckLoopBy(t *testing.T) {
 		if err := f.m.Close(); err == nil {
 			t.Error("Close does not tell of the stuck loop")
 		}
-		// Close has the error. On a busy machine jobs come this far with which nothing is wrong.
+		// Close has returned the error. On a busy machine this can also happen to jobs with which nothing is wrong.
 		if log.Len() > 0 {
 			t.Errorf("a person is told %s", &log)
 		}
@@ -296,15 +296,15 @@ func TestShutdownAnswersWhatWaits(t *testing.T) {
 	})
 }
 
-// What ends late on a busy machine, one after the other in whatever order, is not told as stuck; what holds the
-// server's end up for long is.
+// Goroutines that end late, one after the other in any order, as on a busy machine, are not reported as stuck. If they
+// delay the server's end for too long, they are.
 func TestCloseWaitsWhileSomethingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const step = shutdownSlack * 4 / 5
 		f := startFake(t, &recorder{})
 		f.Job.output.loops.Go(func() { time.Sleep(2 * step) })
 		f.m.end.inquiries.Go(func() { time.Sleep(step) })
-		f.end() // and nothing is told
+		f.end() // no error is reported
 	})
 	synctest.Test(t, func(t *testing.T) {
 		m := newManager(slog.New(slog.DiscardHandler))
@@ -325,7 +325,8 @@ func TestCloseWaitsWhileSomethingEnds(t *testing.T) {
 	})
 }
 
-// A write whose wait is armed when the server ends is answered with what that has seen, and one behind it without.
+// If the wait of a write is armed at shutdown, the error has the wait's outcome. The error of a write behind it has
+// none.
 func TestShutdownOfWritesThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})

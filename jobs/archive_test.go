@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestArchiveEnds: the end of a server waits for files that are being deleted, however many
-// they are, and not for a disk on which nothing moves.
+// Shutdown waits for many files to be deleted as long as the deletions make progress, but not for long and not for a
+// stalled disk.
 func TestArchiveEnds(t *testing.T) {
 	for _, c := range []struct {
 		drops int
@@ -24,7 +24,7 @@ func TestArchiveEnds(t *testing.T) {
 			for i := range c.drops {
 				j := withParts(&Job{})
 				j.files.folder = a.folder(ID(i + 1))
-				a.put(errand{what: errandDrop, job: j, then: func(error) { time.Sleep(c.each) }}) // The bubble's time: a slow disk.
+				a.put(errand{what: errandDrop, job: j, then: func(error) { time.Sleep(c.each) }}) // in fake time
 			}
 			began := time.Now()
 			got := a.close()

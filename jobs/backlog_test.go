@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// A backlog is a job with stored output, and a watch that is far from done with it.
+// A backlog is a job with stored output, and a watch that is far behind that output.
 type backlog struct {
 	*fakeJob
 	watch int // its number
 }
 
-// startBacklog has a job write 4 MiB, and then adds patterns that begin at the start of it
-// and need many seconds. The first of them is backlog.watch.
+// startBacklog makes a job write 4 MiB, and then adds patterns that begin at its start and need many seconds for it.
+// The last of them is backlog.watch.
 func startBacklog(t *testing.T) backlog {
 	t.Helper()
 	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.limits.SpoolMemory = 8 << 20 })
@@ -33,8 +33,7 @@ func startBacklog(t *testing.T) backlog {
 	return b
 }
 
-// TestWaitEndsWhileItCatchesUp: the timeout of a wait counts while its pattern looks at
-// what is stored.
+// A wait can time out while its pattern searches the stored output.
 func TestWaitEndsWhileItCatchesUp(t *testing.T) {
 	b := startBacklog(t)
 	defer b.finish()
@@ -54,8 +53,7 @@ func TestWaitEndsWhileItCatchesUp(t *testing.T) {
 	}
 }
 
-// TestFollowerServesBetweenPieces: a wait, a watch and taking one away are served while
-// other patterns are far behind.
+// Waits, watches and unwatch requests are handled while other patterns are far behind.
 func TestFollowerServesBetweenPieces(t *testing.T) {
 	b := startBacklog(t)
 	defer b.finish()
@@ -89,7 +87,7 @@ func TestFollowerServesBetweenPieces(t *testing.T) {
 	}
 }
 
-// matched counts the matches that were told with this text.
+// matched returns the number of reported matches with this text.
 func (r *recorder) matched(text string) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

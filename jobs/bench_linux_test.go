@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// BenchmarkTerminalFlood: output through a terminal, as fast as the kernel gives it.
+// BenchmarkTerminalFlood measures output through a terminal, as fast as the kernel delivers it.
 func BenchmarkTerminalFlood(b *testing.B) {
 	const size = 32 << 20
 	for _, c := range []struct{ name, line string }{
@@ -43,8 +43,8 @@ func BenchmarkTerminalFlood(b *testing.B) {
 	}
 }
 
-// BenchmarkTrue runs the shortest command there is: bare, and as a job until its
-// exit and its end are told, with output in memory and in files.
+// BenchmarkTrue runs the shortest possible command: without the server, and as a job until its exited and closed
+// events, with output in memory and in files.
 func BenchmarkTrue(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		for b.Loop() {

@@ -11,7 +11,7 @@ import (
 	"shelld/screen"
 )
 
-// changes are the changes that a sink was told of, each with what it waits for.
+// changes returns the changes reported to a sink, each with the offset that it follows.
 func (r *recorder) changes() (all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +66,7 @@ func TestChangesComeAfterTheirOutput(t *testing.T) {
 		step(`running  after 45`, func() { f.proc.tell(keeper.Event{Kind: keeper.Continued}) })
 		step(`size 100x30 after 45`, func() { must(t, f.Resize(100, 30)) })
 		step(``, func() { must(t, f.Resize(100, 30)) })
-		// What it says last comes before its exit.
+		// A title in the last output is reported before the exit.
 		step(`title "last" after 54`, func() {
 			f.out.data <- []byte("\x1b]2;last")
 			f.out.data <- []byte("\a")
@@ -85,7 +85,7 @@ func TestChangesComeAfterTheirOutput(t *testing.T) {
 	})
 }
 
-// Whoever sees output finds what it says, though it is not told yet.
+// Info has the title and the modes of output that has just been read, even before the change is reported.
 func TestInfoIsNotBehindTheOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -117,7 +117,7 @@ func TestUnsettled(t *testing.T) {
 	}
 }
 
-// The loop's turns bound the events, and what was told last is the last.
+// Many titles in one piece of output are one event, with the last title.
 func TestManyTitlesAreFewEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recorder{}
@@ -156,13 +156,13 @@ func TestForegroundLooksComeInAnyOrder(t *testing.T) {
 	if got := describe(&j.changes.untold); got != "foreground <nil>" {
 		t.Errorf("changed: %s", got)
 	}
-	// An answer that is late has what was known when it was asked, and what came since.
+	// A late answer has the info of the time of the request, with the foreground found since.
 	r := newReply[Info]()
 	j.changes.onForeground(foregroundMsg{number: 6, foreground: vim, asked: &infoMsg{r}, info: Info{Title: "then"}})
 	if info := (<-r.c).Value; info.Title != "then" || info.Foreground != vim {
 		t.Errorf("answer %+v", info)
 	}
-	// A loop that is gone answers as well.
+	// The request is answered even if the job's loop has ended.
 	r = newReply[Info]()
 	j.refuse(foregroundMsg{asked: &infoMsg{r}, info: Info{Title: "then"}}, j.gone())
 	if a := <-r.c; a.Err != nil || a.Value.Title != "then" {

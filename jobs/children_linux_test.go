@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// children are the processes that this one has, by pid and command.
+// children returns the child processes of this one, by pid and command.
 func children() (all []string) {
 	files, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, f := range files {

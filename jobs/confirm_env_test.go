@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// shownVariables are the variables of a question as NAME=value, or NAME for one that is unset.
+// shownVariables returns the variables of a question as NAME=value, or NAME for one that is unset.
 func shownVariables(q *Question) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(q.Variables)) {
@@ -21,8 +21,8 @@ func shownVariables(q *Question) string {
 	return strings.Join(all, " ")
 }
 
-// TestQuestionShowsVariables asks about starts with variables of their own and of the client's: the
-// question has those that change which commands run, and always is not kept for what is not known.
+// The question about a start shows the variables, from the start and from the client, that change which commands run.
+// An answer for always is not kept if these commands are not known.
 func TestQuestionShowsVariables(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, _ := startAsked(t, askStarts)
@@ -71,7 +71,7 @@ func TestQuestionShowsVariables(t *testing.T) {
 	})
 }
 
-// TestEnvironmentDigest looks at which environments are told apart.
+// Different environments have different digests.
 func TestEnvironmentDigest(t *testing.T) {
 	seen := map[string]int{}
 	for i, env := range [][]string{nil, {"A=1"}, {"A=1", "B="}, {"A=1B="}, {"A=2"}} {

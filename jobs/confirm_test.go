@@ -13,15 +13,15 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A person is asked, and answers when the test does.
+// A person receives the questions. The test answers them.
 type person struct {
 	mu        sync.Mutex
 	asked     []*Question
 	withdrawn []*Question
 }
 
-// startAsked returns a manager whose jobs the test plays, with a person who is asked. All is
-// to be looked at when the bubble is at rest.
+// startAsked returns a manager with simulated jobs, the person who receives its questions, and a function that returns
+// the last job. They may be read only while the other goroutines of the bubble are idle.
 func startAsked(t *testing.T, p ConfirmPolicy) (*Manager, *person, func() *fakeJob) {
 	who := &person{}
 	m := newManager(slog.New(slog.DiscardHandler))
@@ -59,7 +59,7 @@ func startAsked(t *testing.T, p ConfirmPolicy) (*Manager, *person, func() *fakeJ
 		who.mu.Lock()
 		last, all = f, append(all, f.proc)
 		who.mu.Unlock()
-		go func() { // it ends when it is told to
+		go func() { // Each kill ends it.
 			for range f.proc.kills {
 				f.proc.tell(keeper.Event{Kind: keeper.Exited, Code: 0})
 				f.proc.tell(keeper.Event{Kind: keeper.Killed})
@@ -109,11 +109,11 @@ func TestStartIsAsked(t *testing.T) {
 			t.Fatal("it runs before it is allowed")
 		}
 		q.Answer(AnswerOnce)
-		q.Answer(AnswerDeny) // which is too late
+		q.Answer(AnswerDeny) // too late
 		must(t, p)
 		j, p := begin(t, m, command("git log | sudo less; git x"))
 		behind := j.Info()
-		waits(t, p) // once was once
+		waits(t, p) // The answer for once does not count again.
 		who.asked[1].Answer(AnswerDeny)
 		if e := refused(t, p, CodeConfirmationDenied); e.Name != "start" {
 			t.Errorf("%+v", e)
@@ -146,7 +146,7 @@ func TestQuestionShowsWhatIsRun(t *testing.T) {
 		}
 		begin(t, m, Spec{Argv: []string{"/bin/rm", "x"}})
 		for i, want := range []string{`env 'it'\''s' '' a=b`, "/bin/sh", "$x", "echo ***", "echo '***'", "'***' x"} {
-			// Nobody can know, or allow for always, what he is not shown.
+			// If the question does not show the whole command, it is unknown, and cannot be allowed for always.
 			if q := who.asked[i]; q.Command != want || q.Unknown != slices.Contains([]int{1, 2, 3, 5}, i) || q.Unknown && q.key != "" {
 				t.Errorf("asked %+v, want %s", q, want)
 			}
@@ -158,8 +158,7 @@ func TestQuestionShowsWhatIsRun(t *testing.T) {
 	})
 }
 
-// An answer for always counts for the same roots, whoever is asked at that time among them,
-// and for nothing else.
+// An answer for always counts for the same roots, even for questions that are open at that time, and for nothing else.
 func TestAlways(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, _ := startAsked(t, askStarts)
@@ -223,7 +222,7 @@ func TestAlwaysKey(t *testing.T) {
 	}
 }
 
-// An answer for always to a harmless line never counts for a line of which a shell makes something else than a reader.
+// An answer for always to a harmless line never counts for a line that a shell may read differently than the server.
 func TestAlwaysNeverCoversUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, _ := startAsked(t, askStarts)
@@ -255,7 +254,7 @@ func TestAlwaysNeverCoversUnknown(t *testing.T) {
 	})
 }
 
-// What breaks the asking off: a cancel, a kill, the server's end.
+// A cancel, a kill or a shutdown withdraws the question about a start.
 func TestStartIsBrokenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, job := startAsked(t, askStarts)
@@ -273,7 +272,7 @@ func TestStartIsBrokenOff(t *testing.T) {
 		if len(who.withdrawn) != 3 || job() != nil || len(m.All()) != 0 {
 			t.Errorf("%d taken back, %d jobs", len(who.withdrawn), len(m.All()))
 		}
-		who.asked[0].Answer(AnswerAlways) // it comes too late, and counts for nothing that is over
+		who.asked[0].Answer(AnswerAlways) // It is too late and has no effect.
 	})
 }
 
@@ -303,7 +302,7 @@ func TestRequestsBehindAnAskedStart(t *testing.T) {
 	})
 }
 
-// What is found before the start and looked at again after the answer may have changed.
+// The file and the directory of a start are checked again after the answer, since they may have changed.
 func TestStartIsLookedAtAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, job := startAsked(t, askStarts)
@@ -344,8 +343,8 @@ func TestNobodyToAsk(t *testing.T) {
 	})
 }
 
-// A kill about which a person is still asked when its job has ended by itself is answered although the job is
-// removed: it was sent before.
+// If a job ends by itself while the question about a kill is open, the kill is answered before the removal of the job
+// that was requested after it.
 func TestRemoveBehindAnAskedKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 20 {
@@ -384,7 +383,7 @@ func TestKillIsAsked(t *testing.T) {
 		if q := who.asked[0]; q.Action != ActionKill || q.Handle != j.id || q.Command != "sleep 5" || !slices.Equal(q.Roots, []string{"sleep"}) || q.Cwd != "/dir" {
 			t.Errorf("asked %+v", q)
 		}
-		must(t, j.Info()) // which waits for nobody
+		must(t, j.Info()) // It does not wait for the answer.
 		who.asked[0].Answer(AnswerDeny)
 		refused(t, kill, CodeConfirmationDenied)
 		sig, _ := j.Signal("TERM", SignalLeader, "")
@@ -407,7 +406,7 @@ func TestKillIsAsked(t *testing.T) {
 	})
 }
 
-// A kill is not asked about any more when the job has ended by itself, or by the server.
+// The question about a kill is withdrawn when the job ends by itself or by a shutdown.
 func TestKillOfWhatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _, job := startAsked(t, ConfirmPolicy{Kill: VerdictAsk})
@@ -424,7 +423,7 @@ func TestKillOfWhatEnds(t *testing.T) {
 		must(t, p)
 		run := j.Run(RunOptions{Timeout: time.Second})
 		if r := must(t, run); !r.TimedOut {
-			t.Errorf("%+v", r) // nobody is asked about a timeout
+			t.Errorf("%+v", r) // A timeout needs no confirmation.
 		}
 		j, p = begin(t, m, command("a"))
 		must(t, p)
@@ -464,7 +463,7 @@ func TestWriteIsAsked(t *testing.T) {
 		}
 		answer("two", AnswerAlways)
 		time.Sleep(time.Hour)
-		waits(t, two) // behind the first
+		waits(t, two) // it is behind the first
 		secret.Cancel()
 		refused(t, secret, CodeCanceled)
 		answer("one<Ctrl-C>\n", AnswerOnce)
@@ -479,7 +478,7 @@ func TestWriteIsAsked(t *testing.T) {
 	})
 }
 
-// Nobody is asked about a write of nothing. It keeps its place behind those that are asked about.
+// A write without input needs no confirmation. It keeps its place behind writes that do.
 func TestEmptyWriteIsNotAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, job := startAsked(t, ConfirmPolicy{Write: VerdictAsk})
@@ -493,7 +492,7 @@ func TestEmptyWriteIsNotAsked(t *testing.T) {
 		empty, _ = j.Write(Input{Wait: &WaitSpec{Timeout: time.Second}})
 		dropped, _ := j.Write(Input{Wait: &WaitSpec{}})
 		time.Sleep(time.Hour)
-		waits(t, empty) // behind the first
+		waits(t, empty) // it is behind the first
 		dropped.Cancel()
 		refused(t, dropped, CodeCanceled)
 		if len(who.asked) != 1 {
@@ -514,8 +513,7 @@ func TestEmptyWriteIsNotAsked(t *testing.T) {
 	})
 }
 
-// A signal key alone passes a write about which somebody is asked and drops it; the job's end
-// ends others.
+// A signal key alone overtakes a write that waits for confirmation and drops it. The job's end ends such writes too.
 func TestAskedWriteIsPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, job := startAsked(t, ConfirmPolicy{Write: VerdictAsk})
@@ -542,8 +540,8 @@ func TestAskedWriteIsPassed(t *testing.T) {
 	})
 }
 
-// What waits for an answer is bounded by what it would type, shown or not, and what cannot be
-// typed is not put into words.
+// The writes that wait for confirmation are bounded by the length of their input, even if it is secret. Input that is
+// too long to be typed is not converted to text for the question.
 func TestAskedWritesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, _ := startAsked(t, ConfirmPolicy{Write: VerdictAsk})

@@ -33,7 +33,7 @@ func TestSignal(t *testing.T) {
 	p, _ := j.Signal("KILL", SignalTree, "")
 	must(t, p)
 	o := awaitClosed(t, j)
-	// It was no kill of ours: the signal is what ended it.
+	// No kill was requested: the signal ended it.
 	if e := o.State.Exit; e.Signal != "SIGKILL" || e.Reason != ReasonSignaled {
 		t.Errorf("%+v", e)
 	}
@@ -92,7 +92,7 @@ func TestWatchAndUnwatch(t *testing.T) {
 	if got[all] != 2 || got[next] != 2 || len(got) != 2 {
 		t.Errorf("matches by watch: %v", got)
 	}
-	// On the output of an ended job as well.
+	// A watch works on the output of an ended job too.
 	late := watch(WatchSpec{Pattern: "two"}, true)
 	await(t, j, pattern("two"))
 	if info := must(t, j.Info()); len(info.Watches) != 3 || info.Watches[2].ID != late {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A yard is a directory that jobs have to start in, and one that they must not.
+// A yard has a directory in which jobs may start, and one in which they may not.
 type yard struct {
 	t       *testing.T
 	in, out string
@@ -35,7 +35,7 @@ func (y *yard) ok(err error) {
 	}
 }
 
-// link makes the name a symlink to something else, whatever it was.
+// link replaces whatever is at a path by a symlink.
 func (y *yard) link(name, to string) {
 	y.t.Helper()
 	y.ok(os.RemoveAll(name))
@@ -48,8 +48,8 @@ func (y *yard) start(o Options) *Manager {
 	return startReal(y.t, o)
 }
 
-// where starts a job that tells its directory, what PWD says, and what it has open beside
-// its standard descriptors.
+// where starts a job that prints its directory, the value of PWD, and its open files except for the standard
+// descriptors.
 func where(t *testing.T, m *Manager, s Spec) (real, pwd, fds string) {
 	t.Helper()
 	s.Argv = []string{"sh", "-c", `/bin/pwd -P; echo "$PWD"; for n in 3 4 5 6 7 8 9 10 11 12 13 14 15; do readlink /proc/self/fd/$n; done`}
@@ -61,7 +61,7 @@ func where(t *testing.T, m *Manager, s Spec) (real, pwd, fds string) {
 	return lines[0], lines[1], lines[2]
 }
 
-// starters are the ways in which a program comes into its directory.
+// starters are the ways in which a program can be started in its directory.
 var starters = map[string]struct {
 	o      Options
 	limits JobLimits
@@ -71,8 +71,8 @@ var starters = map[string]struct {
 	"without keeper": {o: Options{WithoutKeepers: true}},
 }
 
-// Who puts something else under the name of a directory between the look at it and the
-// start does not move the start. No descriptor of it gets to the job, or is left.
+// If the directory at a path is replaced between the check and the start, the job still starts in the one that was
+// checked. The job does not inherit a descriptor of it, and the server keeps none.
 func TestDirectoryIsSwappedBeforeTheStart(t *testing.T) {
 	for name, way := range starters {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestDirectoryIsSwappedBeforeTheStart(t *testing.T) {
 	}
 }
 
-// heldBelow are the descriptors of this process that lead into a directory.
+// heldBelow returns the files below a directory that this process has open.
 func heldBelow(t *testing.T, dir string) (held []string) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -121,7 +121,7 @@ func heldBelow(t *testing.T, dir string) (held []string) {
 	return held
 }
 
-// A start that is refused lets go of the directory as well, wherever it is refused.
+// A refused start closes its directory too, at whatever step it is refused.
 func TestRefusedStartsHoldNoDirectory(t *testing.T) {
 	y := newYard(t)
 	m := y.start(Options{Commands: CommandPolicy{Deny: []string{"rm"}}})
@@ -132,7 +132,7 @@ func TestRefusedStartsHoldNoDirectory(t *testing.T) {
 		s.Cwd = "sub"
 		_, p, err := m.Start(s)
 		if err != nil {
-			continue // Nothing was looked at.
+			continue // It was refused before the directory was opened.
 		}
 		if r := <-p.C; r.Err == nil {
 			t.Errorf("%+v: it runs", s)
@@ -175,14 +175,14 @@ func TestDirectoriesThatAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		cwd   string
 		code  Code
-		errno string // in the message
+		errno string // the system's error in the message
 	}{
 		{"..", CodeDirectoryNotAllowed, ""},
 		{"../" + filepath.Base(y.in) + "/../", CodeDirectoryNotAllowed, ""},
 		{"out", CodeDirectoryNotAllowed, "which is " + y.out},
 		{"out/deep", CodeDirectoryNotAllowed, y.out + "/deep"},
 		{"sub/../../" + filepath.Base(y.out), CodeDirectoryNotAllowed, ""},
-		// What is meant lies inside, though not by its spelling, and the other way round.
+		// The spelling of these paths looks as if they led outside, and they lead inside, or the other way round.
 		{"out/..", CodeDirectoryNotAllowed, ""},
 		{y.in + "/out/deep/../..", CodeDirectoryNotAllowed, ""},
 		{y.in + "x", CodeBadWorkingDirectory, "no such file or directory"},
@@ -225,7 +225,7 @@ func TestDirectoriesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A directory that may not be entered is told when it is entered: the kernel knows best.
+// If the kernel does not allow the job to enter its directory, the start fails with the kernel's error.
 func TestDirectoryThatMayNotBeEntered(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may enter any directory; the test of escapes in cmd/shelld has another user")
@@ -237,8 +237,8 @@ func TestDirectoryThatMayNotBeEntered(t *testing.T) {
 	}
 }
 
-// The allowed directories are those that were there at the beginning, and not what somebody
-// puts under their names.
+// The allowed directories are those that existed at the beginning. A directory that replaces one of them at its path is
+// not allowed.
 func TestAllowedDirectoryIsSwapped(t *testing.T) {
 	y := newYard(t)
 	base := t.TempDir()
@@ -279,7 +279,7 @@ func TestAllowedDirectoryIsSwapped(t *testing.T) {
 	}
 }
 
-// What cannot be looked at at the beginning is told then.
+// If an allowed directory cannot be opened, Configure returns the error.
 func TestAllowedDirectoriesMustBeThere(t *testing.T) {
 	y := newYard(t)
 	y.ok(os.WriteFile(y.in+"/file", nil, 0o600))
@@ -295,15 +295,15 @@ func TestAllowedDirectoriesMustBeThere(t *testing.T) {
 	}
 }
 
-// Where directories are not restricted a job is told the name that it was started with, as
-// a shell does, so long as that is the name of its directory.
+// If directories are not restricted, PWD has the path of the start request, as in a shell, provided that this path
+// leads to the job's directory.
 func TestNameOfADirectory(t *testing.T) {
 	y := newYard(t)
 	y.link(y.in+"/link", y.in+"/sub/deep")
 	m := startReal(t, Options{Root: y.in})
 	for cwd, want := range map[string][2]string{
 		"link":           {"/sub/deep", "/link"},
-		"link/../deep/.": {"/sub/deep", "/sub/deep"}, // which the spelling does not lead to
+		"link/../deep/.": {"/sub/deep", "/sub/deep"}, // the shortened path would lead elsewhere
 		"sub/../link":    {"/sub/deep", "/link"},
 		"link/..":        {"/sub", "/sub"},
 	} {
@@ -318,7 +318,7 @@ func TestNameOfADirectory(t *testing.T) {
 	}
 }
 
-// A directory that was removed is there for those who are in it, and has no name for a job.
+// If the root directory was removed, jobs cannot start in it, since it has no path any more.
 func TestRemovedRootDirectory(t *testing.T) {
 	y := newYard(t)
 	m := startReal(t, Options{Root: y.in + "/sub"})
@@ -328,7 +328,8 @@ func TestRemovedRootDirectory(t *testing.T) {
 	}
 }
 
-// A person who has allowed a start has allowed it in the directory that he was told.
+// If the directory is replaced while a person is asked about a start, the start is refused: the answer counts only for
+// the directory in the question.
 func TestDirectoryIsSwappedWhileSomebodyIsAsked(t *testing.T) {
 	y := newYard(t)
 	y.ok(os.Mkdir(y.in+"/other", 0o755))
@@ -364,7 +365,7 @@ func TestDirectoryIsSwappedWhileSomebodyIsAsked(t *testing.T) {
 	}
 }
 
-// BenchmarkDirectory is what it takes to find a job's directory, and to let go of it.
+// BenchmarkDirectory measures opening and closing a job's directory.
 func BenchmarkDirectory(b *testing.B) {
 	base := b.TempDir()
 	if err := os.MkdirAll(base+"/a/b/c", 0o755); err != nil {
@@ -399,7 +400,7 @@ func BenchmarkDirectory(b *testing.B) {
 	}
 }
 
-// Allowed directories leave room for jobs, and one that is named twice is held once.
+// Allowed directories must leave descriptors for jobs. One that is named twice is opened once.
 func TestAllowedDirectoriesLeaveRoom(t *testing.T) {
 	y := newYard(t)
 	m := y.start(Options{})
@@ -423,7 +424,7 @@ func TestAllowedDirectoriesLeaveRoom(t *testing.T) {
 	}
 }
 
-// An allowed directory that cannot be looked at is not told as one that was moved.
+// If an allowed directory cannot be examined, the error does not say that it was moved.
 func TestAllowedDirectoryOutOfSight(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can take rights from a thread and give them back")

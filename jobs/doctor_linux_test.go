@@ -23,7 +23,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// program makes a file that can be executed.
+// program creates an executable file.
 func program(t *testing.T, dir, name string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -76,7 +76,7 @@ func TestFindShells(t *testing.T) {
 	}
 }
 
-// What is seen of a process is told with its tier, and of nobody's what to do.
+// The result for a process has its tier. For a process that does not exist it has advice.
 func TestExamineProcess(t *testing.T) {
 	if f := ExamineProcess(os.Getpid()); f.Name != "inputDetection" || f.Facts["tier"] == "none" || (f.Grade == GradeOK) != (f.Advice == "") {
 		t.Errorf("of this process: %+v", f)

@@ -8,7 +8,7 @@ import (
 	"shelld/jobs/internal/follow"
 )
 
-// typing writes text with a wait for conditions into a fake job, which takes all of it.
+// typing writes text with a wait into a fake job, which takes all of it.
 func (f *fakeJob) typing(text string, spec *WaitSpec) Pending[WriteResult] {
 	f.t.Helper()
 	p, err := f.Write(Input{Text: text, Wait: spec})
@@ -19,7 +19,7 @@ func (f *fakeJob) typing(text string, spec *WaitSpec) Pending[WriteResult] {
 	return p
 }
 
-// prints has the fake job write text, and waits until it is stored.
+// prints makes the fake job write text, and waits until it is stored.
 func (f *fakeJob) prints(text string) {
 	f.t.Helper()
 	end := f.End(PTY) + int64(len(text))

@@ -9,7 +9,7 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// printed is what a job of its own prints with this environment.
+// printed returns the output of a new job.
 func printed(t *testing.T, m *Manager, s Spec) string {
 	t.Helper()
 	s.Mode = ModePipe
@@ -19,7 +19,7 @@ func printed(t *testing.T, m *Manager, s Spec) string {
 	return string(text)
 }
 
-// sources are the variables of a list with what they are and where they come from.
+// sources returns the values and sources of a list of variables, by name.
 func sources(vars []Variable) map[string]string {
 	all := map[string]string{}
 	for _, v := range vars {
@@ -47,8 +47,8 @@ func set(t *testing.T, m *Manager, name, value string, secret bool) {
 	}
 }
 
-// What a client sets and unsets counts for jobs that start from then on, each layer on top
-// of the one before, and each variable says where it comes from.
+// Variables that a client sets and unsets count for later jobs. Each layer overrides those before it, and each variable
+// has its source.
 func TestVariables(t *testing.T) {
 	t.Setenv("FROM_SERVER", "s")
 	t.Setenv("GONE", "s")
@@ -84,13 +84,13 @@ func TestVariables(t *testing.T) {
 			t.Errorf("the job's %s is %q, want %q", name, got[name], want)
 		}
 	}
-	// What has started keeps what it has.
+	// A job that has started keeps its variables.
 	if got := sources(must(t, before.Variables())); got["CHANGED"] != "policy:p" || got["GONE"] != "server:s" || got["HIDDEN"] != "" {
 		t.Errorf("the job before has %v", got)
 	}
 }
 
-// A start gets what was in effect when it was read, although it is carried out later.
+// A start gets the variables in effect when its request was read, even if it runs later.
 func TestVariablesOfAStartThatWasRead(t *testing.T) {
 	m := startReal(t, Options{})
 	set(t, m, "WHEN", "before", false)
@@ -111,7 +111,7 @@ func TestVariablesOfAStartThatWasRead(t *testing.T) {
 	}
 }
 
-// TERM is a default: whoever says something of it is heard.
+// TERM is a default. A client may set or unset it.
 func TestTermStandsBack(t *testing.T) {
 	m := startReal(t, Options{})
 	term := func() string {
@@ -132,8 +132,7 @@ func TestTermStandsBack(t *testing.T) {
 	}
 }
 
-// PWD is the job's own directory, and nobody's else: it is neither inherited nor told before
-// there is a job.
+// PWD is always the job's own directory. It is not inherited, and is not in the environment for all jobs.
 func TestPWDIsTheJobs(t *testing.T) {
 	t.Setenv("PWD", "/server")
 	m := startReal(t, Options{Root: "/usr", Env: EnvPolicy{Inherit: "all", Set: map[string]string{"PWD": "/policy"}}})
@@ -150,7 +149,7 @@ func TestPWDIsTheJobs(t *testing.T) {
 	}
 }
 
-// A profile comes over what is inherited, and under all that somebody has said.
+// A profile overrides inherited variables, and is overridden by variables that were set explicitly.
 func TestProfiles(t *testing.T) {
 	t.Setenv("PAGER", "less")
 	m := startReal(t, Options{Env: EnvPolicy{Set: map[string]string{"CLICOLOR": "1"}}})
@@ -172,7 +171,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// The editor of the profile fails, and says what to do, however it is started.
+// The editor of the profile fails with advice, however it is started.
 func TestNoEditor(t *testing.T) {
 	m := startReal(t, Options{})
 	s := sh(`eval "$EDITOR \"\$@\"" 2>&1; echo $?`)
@@ -182,7 +181,7 @@ func TestNoEditor(t *testing.T) {
 	}
 }
 
-// What no job can be given is refused, and no refusal has a value in it.
+// Variables that cannot be passed to a job are refused. No error contains a value.
 func TestVariablesThatCannotBe(t *testing.T) {
 	m := startReal(t, Options{})
 	const value = "not to be told"
@@ -216,7 +215,7 @@ func TestVariablesThatCannotBe(t *testing.T) {
 	}
 }
 
-// A client can neither fill the server's memory nor make every start fail.
+// The variables are bounded, so that a client can neither fill the server's memory nor make every start fail.
 func TestVariablesAreBounded(t *testing.T) {
 	m := startReal(t, Options{})
 	var refused *Error
@@ -244,7 +243,7 @@ func TestVariablesAreBounded(t *testing.T) {
 	}
 }
 
-// Nothing is set once the server ends, and a job's environment never.
+// After shutdown no variable can be set. The variables of a job can never be set.
 func TestVariablesAreRefused(t *testing.T) {
 	m := startReal(t, Options{})
 	j := mustStart(t, m, Spec{Argv: []string{"sh"}})
@@ -261,7 +260,7 @@ func TestVariablesAreRefused(t *testing.T) {
 	}
 }
 
-// A start is not made slow by what its environment is made of.
+// BenchmarkEnvironmentOfAStart measures the composition of a job's environment.
 func BenchmarkEnvironmentOfAStart(b *testing.B) {
 	base := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/ada", "LANG=C.UTF-8", "USER=ada", "LOGNAME=ada", "SHELL=/bin/bash"}
 	for i := range 24 {

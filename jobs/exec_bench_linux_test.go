@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkExec compares a command through Exec with the same one typed into a shell that has
-// no integration, from the request to the first byte of its output as a pattern, and of Exec to
-// its end as well. Medians are told beside the mean.
+// BenchmarkExec compares a command through Exec with the same command typed into a shell without integration: from the
+// request to a pattern in its output, and to its end. It reports medians in addition to the mean.
 func BenchmarkExec(b *testing.B) {
 	const command = "echo x$((1))y"
 	for _, name := range execShells {
@@ -37,7 +36,7 @@ func BenchmarkExec(b *testing.B) {
 				mustReason(b, err, func() string { r := <-p.C; return r.Value.Reason }, "input")
 			})
 		})
-		// How somebody without the integration learns that it has ended: the shell reads again.
+		// Without integration, a client sees the command's end from the shell's next wait for input.
 		b.Run(name+"/typed-to-end", func(b *testing.B) {
 			j := benchShell(b, name, true)
 			bench(b, func() {
@@ -64,7 +63,7 @@ func mustReason(b *testing.B, err *Error, reason func() string, want string) {
 	}
 }
 
-// bench times do, and not rest, which follows each.
+// bench measures do. It calls rest after each do, without measuring it.
 func bench(b *testing.B, do, rest func()) {
 	var took []time.Duration
 	for b.Loop() {

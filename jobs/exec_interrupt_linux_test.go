@@ -13,7 +13,7 @@ import (
 
 var interruptedLoops = flag.Int("interrupts", 3, "loops in TestExecInterruptOfALoop that are interrupted, in each shell")
 
-// looped is a loop of a shell's own, n times, or without end for 0.
+// looped returns a loop in the syntax of a shell, which runs a command n times, or endlessly if n is 0.
 func looped(shell, command string, n int) string {
 	switch {
 	case shell == "fish" && n == 0:
@@ -26,7 +26,7 @@ func looped(shell, command string, n int) string {
 	return fmt.Sprintf("for i in $(seq %d); do %s; done", n, command)
 }
 
-// doInterrupt runs a command whose time is over after a while.
+// doInterrupt runs a command that times out after some time and is then interrupted.
 func doInterrupt(t *testing.T, j *Job, command string, after time.Duration, kill bool) ExecResult {
 	t.Helper()
 	p, err := j.Exec(ExecOptions{Command: command, Wait: execWait(after), Interrupt: true, Kill: kill})
@@ -36,7 +36,7 @@ func doInterrupt(t *testing.T, j *Job, command string, after time.Duration, kill
 	return must(t, p)
 }
 
-// ends fails the test where a command that was interrupted goes on. On a busy machine it may end behind its answer.
+// ends fails the test if an interrupted command goes on. On a busy machine it may end after the answer.
 func ends(t *testing.T, j *Job, command string, r ExecResult) {
 	t.Helper()
 	if !r.Interrupt {
@@ -54,8 +54,8 @@ func ends(t *testing.T, j *Job, command string, r ExecResult) {
 	}
 }
 
-// A loop of short commands is ended, although a shell loses interrupts that come between two of them, and so is a
-// command that is interrupted as it begins.
+// An interrupt ends a loop of short commands, although a shell loses interrupts that come between two commands. It also
+// ends a command that has just begun.
 func TestExecInterruptOfALoop(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestExecInterruptOfALoop(t *testing.T) {
 			j := startShell(t, m, name, nil)
 			doExec(t, j, "true")
 			taken := `sh -c 'trap "exit 0" INT; while :; do sleep 0.01; done'; ` + looped(name, "/bin/true", 0)
-			ends(t, j, taken, doInterrupt(t, j, taken, 500*time.Millisecond, false)) // The loop never gets the first one.
+			ends(t, j, taken, doInterrupt(t, j, taken, 500*time.Millisecond, false)) // The first program gets it, not the loop.
 			for i := range *interruptedLoops {
 				for command, after := range map[string]time.Duration{
 					looped(name, "/bin/true", 0):            time.Duration(100+13*i) * time.Millisecond,
@@ -81,8 +81,8 @@ func TestExecInterruptOfALoop(t *testing.T) {
 	}
 }
 
-// Each program of a loop that ends by an interrupt, and lets the loop go on, gets one, and a silent program that
-// takes the first one for nothing gets another one.
+// If an interrupt ends only the present program of a loop, and the loop goes on, each further program gets an
+// interrupt. A silent program that ignores the first interrupt gets another one.
 func TestExecInterruptIsRepeated(t *testing.T) {
 	t.Parallel()
 	for _, name := range execShells {
@@ -105,7 +105,7 @@ func TestExecInterruptIsRepeated(t *testing.T) {
 	}
 }
 
-// The same for a command whose request is cancelled.
+// If the request of a command is cancelled, interrupts are repeated too.
 func TestExecCancelRepeatsTheInterrupt(t *testing.T) {
 	t.Parallel()
 	for _, name := range execShells {
@@ -134,9 +134,9 @@ func TestExecCancelRepeatsTheInterrupt(t *testing.T) {
 	}
 }
 
-// A program that shows that it has got an interrupt gets no other one: it may take that for the order to leave
-// everything behind. That is so as well if the pipeline's first program, whose number is the group's, has ended, and
-// for a script of bash with a trap, which goes on to run commands.
+// A program that reacts to an interrupt gets no further one: it might take that as a request to abandon its cleanup.
+// This holds too if the first program of the pipeline, whose pid is the id of the group, has ended, and for a script of
+// bash with a trap that goes on to run commands.
 func TestExecInterruptIsNotRepeatedToOneThatReacts(t *testing.T) {
 	t.Parallel()
 	for _, name := range execShells {
@@ -153,7 +153,7 @@ func TestExecInterruptIsNotRepeatedToOneThatReacts(t *testing.T) {
 	}
 }
 
-// testReacts interrupts a command that says so for each interrupt, and goes on until a file is there.
+// testReacts interrupts a command that prints a line for each interrupt, and goes on until a file exists.
 func testReacts(t *testing.T, j *Job, command string) {
 	t.Helper()
 	end := filepath.Join(t.TempDir(), "end")
@@ -173,8 +173,8 @@ func testReacts(t *testing.T, j *Job, command string) {
 	}
 }
 
-// A script that has lost its first two interrupts gets more of them: bash drops one that a child has taken without
-// dying of it.
+// A script gets further interrupts if it has lost the first two: bash drops an interrupt if its child handles it and
+// does not die of it.
 func TestExecInterruptOfAScriptIsRepeated(t *testing.T) {
 	t.Parallel()
 	m := startReal(t, Options{})
@@ -188,7 +188,7 @@ func TestExecInterruptOfAScriptIsRepeated(t *testing.T) {
 	}
 }
 
-// A program that tidies up in silence gets two interrupts and not more: many abandon their clean-up at the third.
+// A program that cleans up silently gets two interrupts and not more: many programs abandon their cleanup at the third.
 func TestExecInterruptIsRepeatedOnce(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("perl"); err != nil {
@@ -215,7 +215,7 @@ func TestExecInterruptIsRepeatedOnce(t *testing.T) {
 	}
 }
 
-// What interrupts do not end is killed where that is wanted, and the shell stays.
+// If the request asks for it, a command that interrupts do not end is killed. The shell stays.
 func TestExecKill(t *testing.T) {
 	t.Parallel()
 	for _, name := range execShells {
@@ -224,7 +224,7 @@ func TestExecKill(t *testing.T) {
 			testExecKill(t, startReal(t, Options{}), name, `sh -c 'trap "" INT; sleep 1000; echo no'`, `sh -c 'trap "" INT; sleep 1000; echo no' | cat`)
 		})
 	}
-	t.Run("bash without keepers", func(t *testing.T) { // where nothing reaps orphans
+	t.Run("bash without keepers", func(t *testing.T) { // Nothing reaps orphans there.
 		t.Parallel()
 		testExecKill(t, startReal(t, Options{WithoutKeepers: true}), "bash", `sh -c 'trap "" INT; exec sleep 1000'`)
 	})
@@ -251,7 +251,7 @@ func testExecKill(t *testing.T, m *Manager, name string, commands ...string) {
 	}
 }
 
-// A loop of the shell's own that ignores interrupts is not killed, since the shell would be.
+// A loop within the shell that ignores interrupts is not killed, since that would kill the shell.
 func TestExecKillSparesTheShell(t *testing.T) {
 	t.Parallel()
 	m := startReal(t, Options{})

@@ -9,15 +9,15 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// A command whose time is over when the shell has it and has not begun it is interrupted as one that runs:
-// the answer tells what comes of that.
+// If a command times out when the shell has it but has not begun it, it is interrupted like a running one. The answer
+// has the result.
 func TestExecLateHanded(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		first []string // what the shell tells before an interrupt is sent
-		then  []string // and behind it; nil: none is sent
+		first []string // the shell's marks before an interrupt is sent
+		then  []string // its marks after that; nil: no interrupt is sent
 		exit  int      // -1: none
-		late  bool     // it is told as interrupted
+		late  bool     // it is reported as interrupted
 	}{
 		{"it begins", []string{"L;1;0", "B;1"}, []string{"E;1;130;/", "R"}, 130, true},
 		{"it ends at once", []string{"L;1;0", "B;1", "E;1;0;/", "R"}, nil, 0, false},
@@ -25,7 +25,7 @@ func TestExecLateHanded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := startFakeShell(t)
-			s.heard() // so that it is handed in the turn in which its time is over
+			s.heard() // The command is then handed over in the turn in which it times out.
 			one, err := s.Exec(ExecOptions{Command: "echo one", Wait: execWait(0), Interrupt: true})
 			if err != nil {
 				t.Fatal(err)
@@ -56,7 +56,7 @@ func TestExecLateHanded(t *testing.T) {
 	}
 }
 
-// Where the shell does not begin it in the time that an interrupt has, it is told as one in line, and is
+// If the shell does not begin the command within the time for an interrupt, the command is reported as queued, and is
 // interrupted if it ever begins.
 func TestExecLateNotBegun(t *testing.T) {
 	t.Parallel()
@@ -77,13 +77,13 @@ func TestExecLateNotBegun(t *testing.T) {
 	s.runsThrough(2, "echo two")
 }
 
-// Output that a mark of the shell sets free has come then, and not when a pause would have done that: the
-// shell is looked at at once.
+// If a mark of the shell releases held back output, the output counts from that moment, and not from the time at which
+// it would have been due: the shell is probed at once.
 func TestExecHeldOutput(t *testing.T) {
 	s := startFakeShell(t)
-	s.says("\r") // may be the erasing of the line for a key of ours
+	s.says("\r") // may be the erasing of the line for a key that the server has sent
 	s.tells("R")
-	s.says("") // behind which that was stored
+	s.says("") // When it returns, the output before it is stored.
 	s.inTurn(func() {
 		if at, now := s.waiting.activeAt(), time.Now(); at.After(now) {
 			t.Errorf("output came %v from now", at.Sub(now))
@@ -91,11 +91,11 @@ func TestExecHeldOutput(t *testing.T) {
 	})
 }
 
-// What the shell shows of a command is held back until that runs. Where an interrupt has taken the key that
-// runs it, the shell is seen to read, and asked, before that is shown.
+// The shell's echo of a command is held back until the command runs. If an interrupt has discarded the key that runs
+// it, a probe finds the shell reading, and the server asks the shell before that echo is shown.
 func TestExecHeldLine(t *testing.T) {
 	s := startFakeShell(t)
-	s.keys.pass = func() { s.look.set(works) } // A shell that gets a key works from then on, however late it answers.
+	s.keys.pass = func() { s.look.set(works) } // From a key on the shell works, however late it answers.
 	one := s.runs("echo one", false)
 	s.takes("n1 echo one")
 	s.tells("L;1;1")
@@ -112,8 +112,8 @@ func TestExecHeldLine(t *testing.T) {
 	s.became(one, 1, CommandDropped)
 }
 
-// While something runs in the background, a shell is seen to read only when all was quiet for long; that its
-// line editor reads, and has done nothing with what was handed to it, is seen at once.
+// If a background process runs, a probe reports a shell as reading only after a long quiet time. But if its line editor
+// reads, and has not processed the command handed to it, the server detects that at once.
 func TestExecReadsBesideOthers(t *testing.T) {
 	t.Parallel()
 	editor := inputwait.Verdict{Reader: os.Getpid(), Again: time.Hour, Why: "it reads while another runs"}
@@ -127,7 +127,7 @@ func TestExecReadsBesideOthers(t *testing.T) {
 		s.tells("L;1;0")
 		s.look.set(other)
 		for range 3 {
-			must(t, s.Info()) // which looks
+			must(t, s.Info()) // It makes a probe.
 		}
 		if len(s.keys.typed) > 0 {
 			t.Fatalf("%q was typed when another process had read", <-s.keys.typed)

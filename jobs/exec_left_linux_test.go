@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// sleepsInShell says when it runs, and goes on until it is interrupted.
+// sleepsInShell is a command that prints a word when it runs, and goes on until it is interrupted.
 const sleepsInShell = "sh -c 'echo asleep; exec sleep 1000'"
 
-// beginAsleep begins that command, and returns when it runs.
+// beginAsleep starts sleepsInShell, and returns when it runs.
 func beginAsleep(t *testing.T, j *Job, o ExecOptions) Pending[ExecResult] {
 	t.Helper()
 	from := j.End(PTY)
@@ -29,8 +29,7 @@ func beginAsleep(t *testing.T, j *Job, o ExecOptions) Pending[ExecResult] {
 	return p
 }
 
-// Who cancels is told what has become of the command: that it never runs, that it goes on, or that
-// it is interrupted.
+// The answer to a cancelled exec has the fate of the command: it never runs, it goes on, or it is interrupted.
 func TestExecCanceledTells(t *testing.T) {
 	m := startReal(t, Options{})
 	j := startShell(t, m, "bash", nil)
@@ -78,13 +77,13 @@ func TestExecCanceledTells(t *testing.T) {
 	}
 }
 
-// An interrupt takes a command away that the shell was to begin: that is no shell that is busy.
+// If an interrupt drops a command before the shell begins it, the error is not that the shell is busy.
 func TestExecDroppedByAnInterrupt(t *testing.T) {
 	for _, name := range execShells[:2] {
 		t.Run(name, func(t *testing.T) {
 			m := startReal(t, Options{})
 			j := startShell(t, m, name, nil)
-			must(t, j.Variables()) // then it reads a line
+			must(t, j.Variables()) // When it returns, the shell reads a line.
 			if err := syscall.Kill(j.info.PID, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +100,7 @@ func TestExecDroppedByAnInterrupt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := <-p.C; got.Err == nil {
-				t.Logf("it had begun: %+v", got.Value) // the key came behind it
+				t.Logf("it had begun: %+v", got.Value) // The key came too late.
 			} else if e := got.Err.(*Error); e.Code != CodeCanceled || e.CommandID != 1 || e.Fate != CommandDropped {
 				t.Errorf("%+v", e)
 			}
@@ -112,8 +111,8 @@ func TestExecDroppedByAnInterrupt(t *testing.T) {
 	}
 }
 
-// A program that takes the shell's place is seen without anybody asking, whether it writes
-// anything or not: the command has ended, and there is no integration any more.
+// If a command replaces the shell by another program, the server detects that without a request, even if the program is
+// silent: the command has ended, and the job has no integration any more.
 func TestShellReplacedIsSeen(t *testing.T) {
 	for _, name := range execShells {
 		for _, by := range []string{"sh", "sleep 1000", name} {
@@ -158,8 +157,8 @@ func TestShellReplacedIsSeen(t *testing.T) {
 	}
 }
 
-// What is asked of a shell that does not answer is answered all the same: at the end of its time,
-// and when it is cancelled. The next question is not taken for it.
+// A request that waits for a shell that does not answer can be cancelled. The shell's late answer is not taken for the
+// answer to the next request.
 func TestShellQuestionsEnd(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +184,7 @@ func TestShellQuestionsEnd(t *testing.T) {
 			change.Cancel()
 			refused(t, change, CodeCanceled)
 			stop(syscall.SIGCONT)
-			if vars := must(t, j.Variables()); FindVariable(vars, "PATH") == nil { // GIVEN_UP is there where the shell had it
+			if vars := must(t, j.Variables()); FindVariable(vars, "PATH") == nil { // GIVEN_UP may be set or not.
 				t.Errorf("%+v", vars)
 			}
 			if fi, err := os.Stat(j.shell.watch.files.ScratchPath); err != nil || fi.Size() != 0 {
@@ -195,7 +194,7 @@ func TestShellQuestionsEnd(t *testing.T) {
 	}
 }
 
-// A shell whose start-up files wait for somebody has no time without end.
+// Requests to a shell whose start-up files wait for input time out.
 func TestShellQuestionsHaveADeadline(t *testing.T) {
 	m := startReal(t, Options{})
 	m.system.askTime = 50 * time.Millisecond

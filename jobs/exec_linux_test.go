@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// execShells are those that these tests run in.
+// execShells are the shells in which these tests run.
 var execShells = []string{"bash", "zsh", "fish"}
 
 // startShell starts an interactive shell without the user's files.
@@ -26,7 +26,7 @@ func startShell(t *testing.T, m *Manager, name string, sink Sink) *Job {
 	return j
 }
 
-// needProgram skips a test where a program is missing; in CI it is none.
+// needProgram skips a test if a program is missing. In CI no program is missing.
 func needProgram(t *testing.T, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil && os.Getenv("SHELLD_CI") == "" {
@@ -40,7 +40,7 @@ func execWait(timeout time.Duration, until ...Condition) *WaitSpec {
 	return &WaitSpec{Until: until, Timeout: timeout, MaxBytes: 1 << 20, Plain: true}
 }
 
-// doExec runs a command that ends.
+// doExec runs a command until it ends, and returns the result and the output.
 func doExec(t *testing.T, j *Job, command string) (ExecResult, string) {
 	t.Helper()
 	p, err := j.Exec(ExecOptions{Command: command, Wait: execWait(watchdog)})
@@ -104,8 +104,8 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// The prompt stands behind output without a line end, as where somebody types, whatever the
-// server does meanwhile.
+// The prompt follows output without a line end on the same line, as for a person who types, even if the server sends
+// commands of its own meanwhile.
 func TestExecKeepsAnUnendedLine(t *testing.T) {
 	m := startReal(t, Options{})
 	j := startShell(t, m, "bash", nil)
@@ -125,7 +125,7 @@ func TestExecKeepsAnUnendedLine(t *testing.T) {
 	}
 }
 
-// What cannot be run is named in each shell's words, with where it is.
+// If a command cannot be run, the hint has its name and path, in spite of the different error messages of the shells.
 func TestExecHint(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestExecHint(t *testing.T) {
 	}
 }
 
-// What asks, and what goes on, is told; what is queued waits.
+// The results of commands that wait for input, time out or end the shell are reported. A queued command waits.
 func TestExecGoesOn(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestExecGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			e := must(t, end)
-			// fish tells the status before it ends, the others end.
+			// fish reports the exit code before it ends, the other shells do not.
 			told := e.Outcome.Reason == "exit" && deref(t, e.Outcome.State.Exit.Code) == 3 && e.Command.ExitCode == nil
 			if name == "fish" {
 				told = e.Outcome.Reason == "command" && deref(t, e.Command.ExitCode) == 3
@@ -220,7 +220,7 @@ func TestExecGoesOn(t *testing.T) {
 	}
 }
 
-// The environment of a shell is what its commands have, and can be changed.
+// The reported environment of a shell is that of its commands, and can be changed.
 func TestShellEnvironment(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestShellEnvironment(t *testing.T) {
 	}
 }
 
-// What is typed behind a command that waits for its shell is for that command.
+// Input that is sent after a command which still waits for its shell is for that command.
 func TestWriteBehindExec(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -295,7 +295,7 @@ func TestWriteBehindExec(t *testing.T) {
 	}
 }
 
-// A line that was pasted and not sent is put away.
+// A pasted line that was not sent is removed before a command runs.
 func TestExecBehindAPaste(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -315,7 +315,7 @@ func TestExecBehindAPaste(t *testing.T) {
 	}
 }
 
-// A shell that is replaced is seen to be at the end of the command's time.
+// If a command replaces the shell, it has finished, and further commands are refused.
 func TestExecReplacesItsShell(t *testing.T) {
 	m := startReal(t, Options{})
 	j := startShell(t, m, "bash", nil)
@@ -333,8 +333,8 @@ func TestExecReplacesItsShell(t *testing.T) {
 	refused(t, next, CodeShellIntegrationUnavailable)
 }
 
-// A pattern that stands in what a command has written comes before the command's end, also where nobody
-// has had the time to look for it by then.
+// A pattern in the output of a command counts before the command's end, even if the follower has not searched that
+// output yet.
 func TestExecPatternBeforeTheEnd(t *testing.T) {
 	m := startReal(t, Options{})
 	j := startShell(t, m, "bash", nil)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What was typed before a shell reads a line runs first; a command that is handed to the shell
-// meanwhile runs once, behind it, and no other command is taken for it.
+// Input that was typed before the shell reads a line runs first. A command that is handed to the shell meanwhile runs
+// once, after it, and no other command is taken for it.
 func TestExecBehindTyped(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestExecBehindTyped(t *testing.T) {
 	}
 }
 
-// A line editor that makes something else of the keys has the command refused, not run later
-// in place of another one, however long it is.
+// If the line editor misinterprets the keys of a command, the command is refused. It does not run later in place of
+// another one, however long it is.
 func TestExecNotTaken(t *testing.T) {
 	t.Parallel()
 	for _, name := range execShells {
@@ -53,7 +53,7 @@ func TestExecNotTaken(t *testing.T) {
 			j := startShell(t, m, name, nil)
 			doExec(t, j, "true")
 			for range 4 {
-				w, err := j.Write(Input{Keys: []string{"Ctrl-V"}}) // the next key stands for itself
+				w, err := j.Write(Input{Keys: []string{"Ctrl-V"}}) // The shell inserts the next key literally.
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -75,7 +75,7 @@ func TestExecNotTaken(t *testing.T) {
 	}
 }
 
-// Cancelling a command that runs interrupts it where the end of its time would.
+// Cancelling a running command interrupts it if a timeout would.
 func TestExecCancelInterrupts(t *testing.T) {
 	m := startReal(t, Options{})
 	j := startShell(t, m, "bash", nil)
@@ -100,7 +100,7 @@ func TestExecCancelInterrupts(t *testing.T) {
 	}
 }
 
-// An interrupt key right behind a command ends it wherever it is by then, and the shell goes on.
+// An interrupt key right after a command ends it, whatever state it is in by then, and the shell goes on.
 func TestExecInterruptKeyAtOnce(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {

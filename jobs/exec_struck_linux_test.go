@@ -13,7 +13,7 @@ import (
 
 var execStrikes = flag.Int("strikes", 10, "pairs of commands in TestExecStruck that are interrupted")
 
-// A strike is a way to interrupt a command that was just asked for.
+// A strike is a way to interrupt a command that was just requested.
 type strike struct {
 	name string
 	do   func(t *testing.T, j *Job, one Pending[ExecResult])
@@ -37,8 +37,8 @@ var strikes = []strike{
 	{"cancel", func(_ *testing.T, _ *Job, one Pending[ExecResult]) { one.Cancel() }},
 }
 
-// Whatever an interrupt hits, and whenever, what is told of commands is what they did: each says by
-// itself in a file that it has run.
+// Whatever an interrupt hits, and whenever, the results of the commands agree with the commands that have run: each
+// command writes its name to a file.
 func TestExecStruck(t *testing.T) {
 	for _, name := range execShells {
 		for _, by := range strikes {
@@ -53,7 +53,7 @@ func TestExecStruck(t *testing.T) {
 					first := execSays(t, j, one, log, i)
 					second := execSays(t, j, two, log, i+1)
 					for until := time.Now().Add(time.Duration(i%7) * time.Millisecond); time.Now().Before(until); {
-						must(t, j.History()) // at any moment of its life
+						must(t, j.History()) // The interrupt then comes in any phase of the command.
 					}
 					by.do(t, j, first)
 					told[one], told[two] = <-first.C, <-second.C
@@ -72,7 +72,7 @@ func TestExecStruck(t *testing.T) {
 	}
 }
 
-// execSays has a command run that says its name in a file, and prints it.
+// execSays runs a command that writes its name to a file, and prints it.
 func execSays(t *testing.T, j *Job, name, log string, i int) Pending[ExecResult] {
 	t.Helper()
 	command := []string{"echo %[1]s >>%[2]s; echo %[1]s", "echo %[1]s >>%[2]s; sleep 0.003; echo %[1]s", "echo %[1]s >>%[2]s\necho %[1]s"}[i%3]
@@ -83,7 +83,7 @@ func execSays(t *testing.T, j *Job, name, log string, i int) Pending[ExecResult]
 	return p
 }
 
-// checkTold compares what was told of a command with what it did.
+// checkTold compares the result of a command with the names in the file.
 func checkTold(t *testing.T, j *Job, kind, name string, r Result[ExecResult], ran []string) {
 	t.Helper()
 	times := 0
@@ -104,8 +104,8 @@ func checkTold(t *testing.T, j *Job, kind, name string, r Result[ExecResult], ra
 		return
 	}
 	out, exit := execOutput(t, j, r.Value), r.Value.Command.ExitCode
-	// Its output may be missing: an interrupt key throws away what is on its way. And zsh leaves $? of the
-	// command before where an interrupt comes right before a line.
+	// Its output may be missing: an interrupt key discards output in transit. And zsh keeps the $? of the command
+	// before, if an interrupt comes right before a line.
 	if exit == nil || *exit == 0 && times == 0 && kind != "zsh" {
 		t.Errorf("%s ran %d times: %+v", name, times, r.Value)
 	}

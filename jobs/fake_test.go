@@ -15,7 +15,7 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A fakeProcess is a scripted process tree: the test says what the kernel would.
+// A fakeProcess is a simulated process tree: the test sends the events of its keeper.
 type fakeProcess struct {
 	events chan keeper.Event
 	kills  chan keeper.KillOptions
@@ -42,7 +42,7 @@ func (p *fakeProcess) Kill(o keeper.KillOptions) error {
 }
 func (p *fakeProcess) Signal(keeper.Target, syscall.Signal) error { return nil }
 
-// exit says that the leader ended; gone, that nobody is left.
+// exit reports that the leader has ended; gone reports that no process is left.
 func (p *fakeProcess) exit(code int) { p.tell(keeper.Event{Kind: keeper.Exited, Code: code}) }
 func (p *fakeProcess) gone()         { p.tell(keeper.Event{Kind: keeper.Empty}) }
 
@@ -65,14 +65,14 @@ func (p *fakeProcess) told() {
 	}
 }
 
-// A fakeSource gives what the test puts into it. If that must count before the next thing that happens, as the exit,
+// A fakeSource returns the data that the test sends to it. If that must count before another event, such as the exit,
 // call synctest.Wait between the two.
 type fakeSource struct {
 	data   chan []byte
 	drain  chan struct{}
 	closed chan struct{}
 	once   sync.Once
-	wake   time.Time // the readLoop's
+	wake   time.Time // set by the readLoop
 	idle   atomic.Bool
 }
 
@@ -108,7 +108,7 @@ func (s *fakeSource) Idle() bool   { return s.idle.Load() }
 func (s *fakeSource) Drain()       { s.drain <- struct{}{} }
 func (s *fakeSource) Close() error { s.once.Do(func() { close(s.closed) }); return nil }
 
-// A fakeInput takes bytes as fast as the test allows: one token, one byte.
+// A fakeInput takes as many bytes as the test sends to room.
 type fakeInput struct {
 	room      chan int
 	interrupt chan struct{}
@@ -134,7 +134,7 @@ func (i *fakeInput) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// WriteNow leaves it to Write, as where the kernel is full.
+// WriteNow writes nothing, as if the kernel's buffers were full.
 func (i *fakeInput) WriteNow([]byte) (int, error) { return 0, nil }
 
 func (i *fakeInput) Interrupt(uint64) { i.interrupt <- struct{}{} }
@@ -152,15 +152,15 @@ func (t fakeTerminal) Foreground(int) (proc.Foreground, error) {
 	return proc.Foreground{}, errors.ErrUnsupported
 }
 
-// Overtake does what the terminal's own does where the kernel is full or not.
+// Overtake returns false, as a real terminal does after it has flushed the input.
 func (t fakeTerminal) Overtake(byte) (bool, error) { return false, nil }
 
-// A recorder is a Sink that keeps what it is told.
+// A recorder is a Sink that keeps all events.
 type recorder struct {
 	mu      sync.Mutex
 	started int
 	events  []Event
-	block   chan struct{} // not nil: Started waits for it, as no sink may
+	block   chan struct{} // not nil: Started waits for it, which real sinks must not do
 }
 
 func (r *recorder) Started(*Job, Info) {
@@ -197,7 +197,7 @@ func (r *recorder) names() (names []string) {
 	return names
 }
 
-// A fakeJob is a job whose system is the test.
+// A fakeJob is a job whose system is simulated by the test.
 type fakeJob struct {
 	*Job
 	t    *testing.T
@@ -208,7 +208,7 @@ type fakeJob struct {
 	sink *recorder
 }
 
-// startFake starts a job on a terminal that the test plays.
+// startFake starts a job on a simulated terminal.
 func startFake(t *testing.T, sink *recorder) *fakeJob {
 	t.Helper()
 	return startFakeWith(t, sink, func(*Manager) {})
@@ -244,7 +244,7 @@ func startFakeWith(t *testing.T, sink *recorder, prepare func(*Manager), ask ...
 	return f
 }
 
-// end plays a leader that exits with nobody left, and lets go of the job.
+// end ends the leader with no other process left, and closes the manager.
 func (f *fakeJob) end() {
 	f.proc.exit(0)
 	f.proc.gone()
@@ -258,10 +258,10 @@ func (f *fakeJob) finish() {
 	}
 }
 
-// watchdog bounds every wait for a real program. Nothing takes a tenth of it, on a busy machine too.
+// watchdog bounds every wait for a real program. Even on a busy machine, nothing takes a tenth of it.
 const watchdog = 2 * time.Minute
 
-// deref is *p. It ends the test if there is none, and not the whole run of the package.
+// deref returns *p. If p is nil it fails the test, where a panic would end all tests of the package.
 func deref[T any](t testing.TB, p *T) T {
 	t.Helper()
 	if p == nil {
@@ -270,7 +270,7 @@ func deref[T any](t testing.TB, p *T) T {
 	return *p
 }
 
-// must awaits an answer that is no error.
+// must waits for an answer, and fails the test if it is an error.
 func must[T any](t *testing.T, p Pending[T]) T {
 	t.Helper()
 	r := <-p.C
@@ -280,7 +280,7 @@ func must[T any](t *testing.T, p Pending[T]) T {
 	return r.Value
 }
 
-// refused awaits an answer that is an error with this code.
+// refused waits for an answer, and fails the test if it is not an error with this code.
 func refused[T any](t *testing.T, p Pending[T], code Code) *Error {
 	t.Helper()
 	r := <-p.C
@@ -293,7 +293,7 @@ func refused[T any](t *testing.T, p Pending[T], code Code) *Error {
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// withParts makes the parts of a job that is made without a start.
+// withParts creates the parts of a job that was created without a start.
 func withParts(j *Job) *Job {
 	j.newParts()
 	return j

@@ -41,7 +41,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// ownFiles returns what this process has open below dir, but for the lock of its session.
+// ownFiles returns the files below dir that this process has open, except for the lock of its session.
 func ownFiles(t *testing.T, dir string) (open []string) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/self/fd/*")
@@ -107,11 +107,10 @@ func TestSilentJobsHaveNoOutputFile(t *testing.T) {
 	storedtest.CheckFolder(t, filepath.Join(dir, "1"), []string{"info.json"})
 }
 
-// What a running job has written is in its file before anybody is told of it; that it
-// runs is written a little later.
+// The output of a running job is in its file before it is reported. info.json is written a little later.
 func TestFilesWhileAJobRuns(t *testing.T) {
 	m, dir := startFiles(t, Limits{})
-	j := started(t, m, sh("echo ready; read x"), `ready\r\n`) // The terminal may give its end of line later.
+	j := started(t, m, sh("echo ready; read x"), `ready\r\n`) // The terminal may deliver the end of the line later.
 	if got := mustRead(t, filepath.Join(dir, "1", "stdout.txt")); got != "ready\r\n" {
 		t.Errorf("stdout.txt is %q", got)
 	}
@@ -132,13 +131,13 @@ func TestFilesWhileAJobRuns(t *testing.T) {
 	}
 }
 
-// More than a file keeps: the middle goes, and everybody says the same of it.
+// If output exceeds the size of a file, the middle is dropped, and all reports agree about that.
 func TestLongOutputInFiles(t *testing.T) {
 	m, dir := startFiles(t, Limits{})
 	const total, head, tail = 70 << 20, 8 << 20, 56 << 20
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	// Eight bytes a line: its own offset in hex.
+	// Each line has eight bytes: its own offset in hex.
 	s := Spec{Argv: []string{"awk", fmt.Sprintf(`BEGIN { for (i = 0; i < %d; i += 8) printf "%%07x\n", i }`, total)}, Mode: ModePipe}
 	j := mustStart(t, m, s)
 	awaitClosedSoon(t, j)
@@ -188,7 +187,7 @@ func TestLongOutputInFiles(t *testing.T) {
 	}
 }
 
-// awaitClosedSoon is awaitClosed for a job whose output nobody wants to see.
+// awaitClosedSoon is awaitClosed without the output.
 func awaitClosedSoon(t *testing.T, j *Job) {
 	t.Helper()
 	p, err := j.Wait(&WaitSpec{Until: []Condition{{Kind: UntilClosed}}, Timeout: time.Minute, From: Origin{Kind: FromNow}})
@@ -210,7 +209,7 @@ func TestRemovedFiles(t *testing.T) {
 			t.Errorf("keepFiles %v: the files are there: %v", keep, !keep)
 		}
 	}
-	// The oldest is let go of, once what was not sent of it is.
+	// The files of the oldest job are deleted once its unsent output has been sent.
 	first := mustStart(t, m, sh("echo text"))
 	awaitClosed(t, first)
 	release := first.HoldUnsent()
@@ -237,7 +236,7 @@ func TestRemovedFiles(t *testing.T) {
 	}
 }
 
-// What stands in the place of a file of ours is not deleted, and the answer says so.
+// A file that has replaced a job's file is not deleted, and the error says so.
 func TestRemovalOfWhatIsNotOurs(t *testing.T) {
 	m, dir := startFiles(t, Limits{})
 	j := mustStart(t, m, sh("echo text"))
@@ -261,8 +260,7 @@ func TestRemovalOfWhatIsNotOurs(t *testing.T) {
 	}
 }
 
-// An answer that quotes the output has it, whatever is removed meanwhile; what has not
-// been sent does not hold up a removal.
+// A removal waits for answers that quote the output, but not for unsent output.
 func TestRemovalWaitsForAnswers(t *testing.T) {
 	m, dir := startFiles(t, Limits{})
 	j := mustStart(t, m, sh("echo text"))
@@ -321,8 +319,8 @@ func TestFilesStayAtTheServersEnd(t *testing.T) {
 	}
 }
 
-// What is final and could not be written is written when the disk takes something else, or has got
-// room, and not first at the server's end.
+// If the final info.json could not be written, it is written again when another write succeeds or files are deleted,
+// and not only at the server's end.
 func TestInfoIsTriedAgain(t *testing.T) {
 	for name, then := range map[string]func(m *Manager, other *Job){
 		"another job closes": func(m *Manager, other *Job) {
@@ -346,7 +344,7 @@ func TestInfoIsTriedAgain(t *testing.T) {
 			awaitClosed(t, other)
 			j := started(t, m, sh("echo ready; sleep 1000"), "ready")
 			info := filepath.Join(must(t, j.Info()).OutputDirectory, "info.json")
-			if err := os.Mkdir(info+".new", 0o700); err != nil { // it cannot be written
+			if err := os.Mkdir(info+".new", 0o700); err != nil { // This makes the write fail.
 				t.Fatal(err)
 			}
 			must(t, j.Kill(KillOptions{}))
@@ -372,7 +370,7 @@ func TestInfoIsTriedAgain(t *testing.T) {
 	}
 }
 
-// Somebody has taken the names: nothing of his is touched, and the job goes on.
+// If the names of a job's files are taken, the existing files are not touched, and the job goes on.
 func TestTakenFileNames(t *testing.T) {
 	m, dir := startFiles(t, Limits{})
 	outside := t.TempDir()
@@ -416,7 +414,7 @@ func TestUnusableStateDirectory(t *testing.T) {
 	if m.Limits().MaxJobs != 3 {
 		t.Error("what was refused was configured")
 	}
-	// The default place is not worth a refusal.
+	// If the default directory cannot be used, that is not an error.
 	t.Setenv("XDG_STATE_HOME", file)
 	if err := m.Configure(Options{Persist: persistIn("")}); err != nil || m.StateDirectory() != "" || m.Limits().SpoolMemory != 4<<20 || m.Limits().SpoolDisk != 0 {
 		t.Errorf("%v; state %q, limits %+v", err, m.StateDirectory(), m.Limits())
@@ -431,8 +429,8 @@ func TestUnusableStateDirectory(t *testing.T) {
 	}
 }
 
-// inChild runs the test again in a process of its own, for limits that would hit
-// others too, and says whether this is that process.
+// inChild runs the test again in a process of its own, for limits that would affect other tests, and reports whether
+// this is that process.
 func inChild(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv("JOBS_TEST_CHILD") == t.Name() {
@@ -446,7 +444,7 @@ func inChild(t *testing.T) bool {
 	return false
 }
 
-// The system takes no more in the middle of the output: the job goes on, in memory.
+// If the system refuses writes in the middle of the output, the job goes on, with the output in memory.
 func TestFileSizeLimit(t *testing.T) {
 	if !inChild(t) {
 		return
@@ -459,7 +457,7 @@ func TestFileSizeLimit(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: most, Max: before.Max}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // What is covered is written when the tests are over, and is longer.
+	t.Cleanup(func() { // The coverage profile is written after the tests, and is longer.
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
 			t.Error(err)
 		}
@@ -486,8 +484,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// A place that others can change is refused with all ways out of it, and one of them is to
-// trust them.
+// A directory that other users can change is refused with all remedies. One of them is to trust these users.
 func TestTrustPath(t *testing.T) {
 	base := t.TempDir()
 	dir, home := filepath.Join(base, "open"), filepath.Join(base, "home")
@@ -506,7 +503,7 @@ func TestTrustPath(t *testing.T) {
 		t.Errorf("the default, not trusted: %v, %q, %q", err, m.StateDirectory(), m.StateDirectoryError())
 	}
 	for want, named := range map[string]string{dir: dir, filepath.Join(home, "shelld", "io"): ""} {
-		m := startReal(t, Options{}) // It is set up once.
+		m := startReal(t, Options{}) // A manager gets its state directory only once.
 		p := persistIn(named)
 		p.TrustPath = true
 		if err := m.Configure(Options{Persist: p}); err != nil || m.StateDirectory() != want || m.StateDirectoryError() != "" {
@@ -520,7 +517,7 @@ func TestTrustPath(t *testing.T) {
 	}
 }
 
-// Behind a symlink, .. is told as where the files are.
+// If the path has .. behind a symlink, the real path of the files is reported.
 func TestStateDirectoryBehindALink(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err = errors.Join(err, os.MkdirAll(base+"/a/b", 0o700), os.Symlink("a/b", base+"/link")); err != nil {

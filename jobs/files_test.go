@@ -21,7 +21,7 @@ func encodeForTest(i Info) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// keepFiles has a manager of played jobs keep their output in files.
+// keepFiles makes a manager of simulated jobs keep their output in files.
 func keepFiles(t *testing.T, m *Manager, p *Persist, l Limits) {
 	t.Helper()
 	m.settings.limits = l.withDefaults(true)

@@ -31,7 +31,7 @@ func (r *recorder) removed() (reasons []string) {
 	return reasons
 }
 
-// Of matches without end a client is told some, the last one among them, and how many of the others there were.
+// If there are very many matches, the client gets some of them, with the last one, and the number of the others.
 func TestManyMatchesAreThinned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recorder{}
@@ -56,7 +56,7 @@ func TestManyMatchesAreThinned(t *testing.T) {
 	})
 }
 
-// floodMatched has a job write output that takes its patterns very long.
+// floodMatched makes a job write output that its patterns need very long for.
 func floodMatched(t *testing.T, f *fakeJob) {
 	t.Helper()
 	for range 40 {
@@ -72,8 +72,8 @@ func floodMatched(t *testing.T, f *fakeJob) {
 	}
 }
 
-// The end of a job waits for its matches, but not for ever: a watch is told what was not matched, and a wait ends as
-// without a match. The subtests take real time, since that is what the patterns take too much of.
+// The end of a job waits for its matches, but not for ever: a watch gets the range of the unmatched output, and a wait
+// ends as without a match. The subtests take real time, since the patterns exceed a limit of real time.
 func TestEndDoesNotWaitForEver(t *testing.T) {
 	for name, end := range map[string]func(*fakeJob){
 		"exit": func(f *fakeJob) { f.proc.exit(0); f.proc.gone() },
@@ -129,9 +129,9 @@ func TestEndDoesNotWaitForEver(t *testing.T) {
 	}
 }
 
-// A job that is let go of does not wait for its patterns.
+// Close does not wait for the patterns of a job.
 func TestCloseDoesNotWaitForPatterns(t *testing.T) {
 	f := startFake(t, &recorder{})
 	floodMatched(t, f)
-	f.finish() // the job lives, and its patterns are far from the end
+	f.finish() // The job is running, and its patterns are far behind.
 }

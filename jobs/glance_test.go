@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// screens are the changes of the screen that a sink was told of, and when.
+// screens returns the screen changes reported to a sink, each with the offset that it follows.
 func (r *recorder) screens() (told []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,8 +31,8 @@ func (f *fakeJob) told(want ...string) {
 	}
 }
 
-// The first change is told at once, those that follow when the interval is over, and the
-// last one before the end; without one nothing is told.
+// The first change is reported at once, later ones after the interval, and the last one before the end. If nothing
+// changes, nothing is reported.
 func TestScreenChangesAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -62,7 +62,7 @@ func TestScreenChangesAreTold(t *testing.T) {
 	})
 }
 
-// Who asks no more is told nothing, and nothing is drawn; who asks again is told how it is.
+// Without a subscription nothing is reported and nothing is drawn. A new subscription gets the present state.
 func TestScreenChangesAreToldNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -82,8 +82,8 @@ func TestScreenChangesAreToldNoMore(t *testing.T) {
 	})
 }
 
-// Where a glance takes its time, patterns on the screen do not hold up the end for ever, and
-// say that they have not seen it.
+// If a glance takes too long, patterns on the screen do not delay the end for ever. Their removal says that they have
+// not seen the screen.
 func TestScreenPatternsThatCannotLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recorder{}

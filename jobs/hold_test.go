@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 )
 
-// A job whose output nobody reads ends where there is nothing left to be drained, too: whoever
-// reads it, and waits for room, is let go of with the descriptors.
+// A job whose output is not read by the client still ends if there is nothing left to drain: the readLoop that waits
+// for room ends when the descriptors are closed.
 func TestHeldReaderEndsWithItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.limits.KeepJobs = 1 }, func(s *Spec) { s.Window = 2 })

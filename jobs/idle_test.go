@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A job is idle since its output came last, or its input was taken; also as those see it who do not ask its turns.
+// A job is idle since its last output or since its input was taken. The published info agrees with that of a request.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})

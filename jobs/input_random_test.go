@@ -13,14 +13,14 @@ import (
 
 var randomRounds = flag.Int("random", 300, "rounds of the random tests")
 
-// randomInputs is a client that writes, cancels, interrupts and lets time pass as it
-// likes, on a system that takes what it likes.
+// randomInputs is a client that writes, cancels, interrupts and waits at random, on a system that takes random amounts
+// of input.
 type randomInputs struct {
 	*fakeJob
 	tape  *tape
 	rnd   *rand.Rand
 	sent  []sentInput
-	bytes byte // of the next write
+	bytes byte // number of the letter that the last write consists of
 }
 
 type sentInput struct {
@@ -30,8 +30,8 @@ type sentInput struct {
 	withdraw bool // it was cancelled, or an interrupt came after it
 }
 
-// TestRandomInputs: whatever happens, each request is answered once, and what the
-// terminal has taken is what the answers say, in the order of the requests.
+// Whatever happens, each request is answered once, and the terminal has taken the bytes that the answers report, in the
+// order of the requests.
 func TestRandomInputs(t *testing.T) {
 	for seed := range *randomRounds {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestRandomInputs(t *testing.T) {
 	}
 }
 
-// step does one thing. Most are not awaited, so that the loop sees several at once.
+// step does one thing. It does not wait for most of them, so that a turn handles several at once.
 func (r *randomInputs) step() {
 	switch r.rnd.IntN(12) {
 	case 0, 1, 2, 3:
@@ -73,17 +73,17 @@ func (r *randomInputs) step() {
 			r.out.data <- []byte("\x1b[5n")
 		}
 	case 9:
-		// Nothing: the next step comes at once.
+		// Do nothing: the next step comes at once.
 	case 10:
-		time.Sleep(ms(r.rnd.IntN(20))) // the bubble's clock goes on
+		time.Sleep(ms(r.rnd.IntN(20))) // in fake time
 	case 11:
 		synctest.Wait()
 	}
 }
 
 func (r *randomInputs) typeSome() {
-	// Each write has a letter of its own, as long as there are any. The terminal's answer
-	// ends with an n: behind the beginning of one, another n would pass for its end.
+	// Each write has a letter of its own, as far as there are enough. None has n, with which the terminal's answers
+	// end: behind the beginning of an answer, another n would look like its end.
 	if r.bytes = r.bytes%26 + 1; 'a'+r.bytes-1 == 'n' {
 		r.bytes++
 	}
@@ -119,8 +119,7 @@ func (r *randomInputs) send(in Input) {
 	r.sent = append(r.sent, s)
 }
 
-// finishRandomly ends the job in one of the ways in which it can end, with what is
-// queued then.
+// finishRandomly ends the job in a random way, with the input that is queued at that time.
 func (r *randomInputs) finishRandomly() {
 	switch r.rnd.IntN(3) {
 	case 0:
@@ -132,11 +131,11 @@ func (r *randomInputs) finishRandomly() {
 	r.proc.exit(0)
 	r.send(Input{Text: "late"})
 	r.proc.gone()
-	synctest.Wait() // it is closed: what is owed was answered before
+	synctest.Wait() // The job is closed then, and all requests are answered.
 	r.finish()
 }
 
-// check holds the answers against each other and against the tape.
+// check compares the answers with each other and with the tape.
 func (r *randomInputs) check() {
 	var want []byte
 	for i, s := range r.sent {
@@ -156,12 +155,11 @@ func (r *randomInputs) check() {
 	}
 }
 
-// statusAnswer is what the terminal types by itself, or what of it came before an
-// interrupt or the end.
+// statusAnswer matches the terminal's own answers, even those cut off by an interrupt or the end.
 var statusAnswer = regexp.MustCompile(`\x1b(\[(0n?)?)?`)
 
-// written is how much an answer says was written. It checks that the answer is one
-// that the request can have.
+// written returns the number of bytes that an answer reports as written. It also checks that the request can have such
+// an answer.
 func (r *randomInputs) written(i int, s sentInput, res Result[WriteResult]) int64 {
 	e, _ := res.Err.(*Error)
 	switch {

@@ -10,15 +10,15 @@ import (
 	"shelld/screen"
 )
 
-// These tests play the system in a bubble of fake time.
+// These tests simulate the system in a synctest bubble.
 
 func forever() *WaitSpec { return &WaitSpec{Timeout: -1, MaxBytes: 100} }
 
-// What is queued behind an input that is withdrawn before its first byte is begun as
-// if that had never been: its wait is armed, and it is answered.
+// If an input is cancelled before its first byte was written, the input queued behind it begins as if the first had
+// never been sent: its wait is armed, and it is answered.
 func TestWithdrawnFirstInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// The loop is busy until all of it is there: it sees it in one go.
+		// The loop is blocked until all requests are queued, so that one turn handles them all.
 		sink := &recorder{block: make(chan struct{})}
 		f, tp := startTape(t, sink)
 		synctest.Wait()
@@ -68,7 +68,7 @@ func TestInterruptOvertakes(t *testing.T) {
 				}
 			}
 			tp.allow(100)
-			synctest.Wait() // the key's wait is armed: what comes now, comes after it
+			synctest.Wait() // The key's wait is armed then, so that the output below counts for it.
 			f.out.data <- []byte("^C")
 			if r := must(t, key); r.BytesWritten != 1 || r.Outcome.Reason != "bytes" {
 				t.Errorf("the key: %+v", r)
@@ -82,8 +82,8 @@ func TestInterruptOvertakes(t *testing.T) {
 	}
 }
 
-// A signal key is one only while the terminal makes a signal of it, and where it
-// comes first. Keys of the same kind do not drop each other.
+// A signal key overtakes only while the terminal turns it into a signal, and only if it comes first in its input.
+// Inputs that consist only of signal keys do not drop each other.
 func TestWhatOvertakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -120,7 +120,7 @@ func TestWhatOvertakes(t *testing.T) {
 	})
 }
 
-// A full queue keeps no interrupt out, and one that is refused drops nothing.
+// An interrupt is accepted even if the queue is full. An interrupt that is refused drops no input.
 func TestInterruptOfAFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -149,7 +149,7 @@ func TestInterruptOfAFullQueue(t *testing.T) {
 		if r := must(t, key); r.BytesWritten != 4 || tp.text() != "ab\x03abc" {
 			t.Errorf("%+v, typed %q", r, tp.text())
 		}
-		// Such keys do not drop each other, so that they are bounded like the rest.
+		// Signal keys do not drop each other, so that they are bounded like other input.
 		keys := f.typeIn(Input{Text: "\x03\x03\x03"})
 		refused(t, f.typeIn(Input{Text: "\x03\x03"}), CodeInputQueueFull)
 		tp.allow(3)
@@ -158,7 +158,7 @@ func TestInterruptOfAFullQueue(t *testing.T) {
 	})
 }
 
-// The timeout of a write's wait counts from when the write was read, and ends it.
+// The timeout of a write's wait counts from the time at which the request was read, and ends the write.
 func TestTimeoutBoundsTheWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -179,7 +179,7 @@ func TestTimeoutBoundsTheWrite(t *testing.T) {
 				t.Errorf("%s: at %v, %d bytes, %+v", c.name, at, r.BytesWritten, r.Outcome)
 			}
 		}
-		// Its wait begins now, and its time has begun with it.
+		// Its wait begins now, but its timeout counts from the request.
 		tp.allow(100)
 		if r := must(t, next); time.Since(began) != ms(2500) || r.BytesWritten != 3 || r.Outcome.Reason != "timeout" {
 			t.Errorf("the next: at %v, %+v", time.Since(began), r)
@@ -191,7 +191,7 @@ func TestTimeoutBoundsTheWrite(t *testing.T) {
 	})
 }
 
-// Without any time the kernel is asked all the same; a condition that holds counts.
+// With a timeout of zero, the kernel still gets as much as it takes at once, and a condition that holds counts.
 func TestNoTimeToWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -220,8 +220,7 @@ func TestNoTimeToWrite(t *testing.T) {
 	})
 }
 
-// What a condition has said before the bytes were taken is not the answer of a
-// write that failed to bring them in.
+// If a condition holds before all bytes are written, and then the write times out, the answer is the timeout.
 func TestTimeoutAfterTheCondition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -235,8 +234,8 @@ func TestTimeoutAfterTheCondition(t *testing.T) {
 	})
 }
 
-// A cancel, an interrupt and an exit while a write's time has run out and the
-// writeLoop has it: one answer.
+// If a cancel, an interrupt, an exit or a shutdown comes when a write has timed out and the writeLoop still has it,
+// there is only one answer.
 func TestExpiredAndMore(t *testing.T) {
 	for _, more := range []string{"cancel", "interrupt", "exit", "shutdown"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -244,7 +243,7 @@ func TestExpiredAndMore(t *testing.T) {
 			f, _ := startTape(t, sink)
 			synctest.Wait()
 			p := f.typeIn(Input{Text: "abc", Wait: &WaitSpec{Timeout: time.Second}})
-			// What runs out and what comes then are seen in one go.
+			// One turn handles the timeout and the other event.
 			time.AfterFunc(2*time.Second, func() {
 				switch more {
 				case "cancel":
@@ -273,7 +272,7 @@ func TestExpiredAndMore(t *testing.T) {
 	}
 }
 
-// A job is not closed before it is known what of its input was taken.
+// A job is closed only when it is known how much of its input was taken.
 func TestClosedWaitsForTheWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recorder{}
@@ -295,7 +294,7 @@ func TestClosedWaitsForTheWrite(t *testing.T) {
 	})
 }
 
-// A secret is wiped when it has been written, and when it was not.
+// A secret is wiped, whether it was written or not.
 func TestSecretIsWiped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -329,7 +328,7 @@ func TestSecretIsWiped(t *testing.T) {
 	})
 }
 
-// What a typing leaves behind when it grows may be a secret.
+// When a typing grows, it wipes its old memory, which may contain a secret.
 func TestTypingLeavesNothing(t *testing.T) {
 	ty := &typing{data: make([]byte, 0, 4)}
 	ty.addText("abc")
@@ -340,7 +339,7 @@ func TestTypingLeavesNothing(t *testing.T) {
 	}
 }
 
-// program plays a program that asks its terminal for modes.
+// program simulates a program that sets modes of its terminal.
 func (f *fakeJob) program(asks string) {
 	f.out.data <- []byte(asks)
 	synctest.Wait()
@@ -375,7 +374,7 @@ func TestSend(t *testing.T) {
 	})
 }
 
-// One bad item: nothing at all is sent.
+// If one item is invalid, nothing is sent.
 func TestSendRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// What was asked before a job is removed is answered, and in its turn; what comes
-// after it finds no job.
+// Requests sent before the removal of a job are answered, in their order. Later ones get the error that there is no
+// job.
 func TestRemoveComesInItsTurn(t *testing.T) {
 	m, _ := startFiles(t, Limits{})
 	for range 50 {
@@ -40,14 +40,14 @@ func TestRemoveComesInItsTurn(t *testing.T) {
 	}
 }
 
-// A wait for what was not read yet begins where the read before it ends.
+// A wait for unread output begins at the end of the read before it.
 func TestWaitBehindARead(t *testing.T) {
 	t.Parallel()
 	m, _ := startFiles(t, Limits{})
 	for range 50 {
 		j := mustStart(t, m, sh("echo READY; read x"))
 		start := int64(0)
-		must(t, j.Read(ReadOptions{Offset: &start, MaxBytes: 100, Wait: time.Minute})) // moves nothing
+		must(t, j.Read(ReadOptions{Offset: &start, MaxBytes: 100, Wait: time.Minute})) // does not move the cursor
 		read := j.Read(ReadOptions{MaxBytes: 100})
 		wait, err := j.Wait(&WaitSpec{Until: []Condition{pattern("READY")}, Timeout: 20 * time.Millisecond})
 		if err != nil {
@@ -63,8 +63,8 @@ func TestWaitBehindARead(t *testing.T) {
 	}
 }
 
-// pipelined are the requests of every kind that can be sent for a job, each with what it has to be answered
-// with for one that is closed: a code, or 0 for a result.
+// pipelined returns requests of every kind for a job, each with the error code that it must get for a closed job, or 0
+// for a result.
 func pipelined(j *Job) map[string]struct {
 	ask  func() <-chan error
 	code Code
@@ -124,14 +124,14 @@ func pipelined(j *Job) map[string]struct {
 	}
 }
 
-// only is the error of an answer.
+// only returns a channel with the error of an answer.
 func only[T any](p Pending[T]) <-chan error {
 	c := make(chan error, 1)
 	go func() { c <- (<-p.C).Err }()
 	return c
 }
 
-// onlyIf is only for what may be refused at once.
+// onlyIf is like only, for requests that may be refused at once.
 func onlyIf[T any](p Pending[T], err *Error) <-chan error {
 	if err == nil {
 		return only(p)
@@ -141,7 +141,7 @@ func onlyIf[T any](p Pending[T], err *Error) <-chan error {
 	return c
 }
 
-// A request that was sent before the removal of its job is answered as if the job stayed, whatever it asks.
+// Every kind of request that was sent before the removal of its job is answered as if the job stayed.
 func TestRemoveForgetsNoRequest(t *testing.T) {
 	m, _ := startFiles(t, Limits{})
 	names := slices.Sorted(maps.Keys(pipelined(nil)))

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// limited starts a command of sh in pipe mode under limits.
+// limited returns the spec of an sh command in pipe mode with limits.
 func limited(command string, l JobLimits) Spec {
 	s := sh(command)
 	s.Mode, s.Limits = ModePipe, l
@@ -26,8 +26,8 @@ func exitOf(t *testing.T, j *Job) Exit {
 	return *e
 }
 
-// However fast and on however many streams a job writes, exactly what it may is kept,
-// and its end comes: also while a handler of TERM goes on to write.
+// However fast and on however many streams a job writes, exactly the allowed number of bytes is kept, and the job ends,
+// even if a handler of TERM goes on to write.
 func TestOutputLimit(t *testing.T) {
 	m := startReal(t, Options{})
 	for _, command := range []string{
@@ -43,7 +43,7 @@ func TestOutputLimit(t *testing.T) {
 			t.Errorf("%s: %d bytes are kept", command, n)
 		}
 	}
-	// On a terminal, and in the last moment.
+	// The same on a terminal; and a job that writes exactly as much as it may.
 	s := sh("printf 0123456789; exec sleep 1000")
 	s.Limits.OutputBytes = 9
 	j := mustStart(t, m, s)
@@ -58,8 +58,7 @@ func TestOutputLimit(t *testing.T) {
 	}
 }
 
-// A bomb that forks without end, and whose parts ignore TERM, is ended soon, however long
-// the grace is.
+// A fork bomb whose processes ignore TERM is ended soon, even if the grace is long.
 func TestProcessLimitAgainstABomb(t *testing.T) {
 	m := startReal(t, Options{})
 	m.settings.limits.ShutdownGrace = time.Hour
@@ -70,8 +69,8 @@ func TestProcessLimitAgainstABomb(t *testing.T) {
 	}
 }
 
-// A job is ended when its time is over, all of it, whatever it does: also where it was
-// stopped, and where nobody reads what it writes.
+// All processes of a job are ended when its time is over, even if they are stopped, or if the client does not read the
+// output.
 func TestKillAfter(t *testing.T) {
 	t.Parallel()
 	m := startReal(t, Options{Limits: Limits{JobTimeout: time.Hour}})
@@ -85,7 +84,7 @@ func TestKillAfter(t *testing.T) {
 			t.Errorf("%s: exit %+v after %v", command, e, info.Duration())
 		}
 	}
-	// What ends sooner is not touched.
+	// A job that ends earlier is not affected.
 	s := limited("exit 3", JobLimits{})
 	s.KillAfter = time.Minute
 	j := mustStart(t, m, s)
@@ -95,7 +94,7 @@ func TestKillAfter(t *testing.T) {
 	}
 }
 
-// What JobInfo tells of the limits is what the program finds.
+// The limits in JobInfo are those that the program finds.
 func TestLimitsInEffect(t *testing.T) {
 	m := startReal(t, Options{})
 	j := mustStart(t, m, limited("ulimit -n; ulimit -t; ulimit -d", JobLimits{OpenFiles: 50, CPUMs: 1001, MemoryBytes: 1 << 30, Processes: 7, OutputBytes: 1 << 20}))
@@ -111,7 +110,7 @@ func TestLimitsInEffect(t *testing.T) {
 	if string(data) != "50\n2\n1048576\n" {
 		t.Errorf("it found %q", data)
 	}
-	// More than there is: what there is.
+	// If the requested limits exceed the possible ones, the possible ones apply.
 	j = mustStart(t, m, limited("ulimit -Hn", JobLimits{OpenFiles: 1 << 50, CPUMs: 1 << 52, MemoryBytes: 1 << 52}))
 	awaitClosed(t, j)
 	data, _ = j.Range(Stdout, Range{From: 0, To: 100})
@@ -122,7 +121,7 @@ func TestLimitsInEffect(t *testing.T) {
 	}
 }
 
-// counts writes down how many terminals a machine has.
+// counts writes the files with the number of terminals of a machine.
 func counts(t *testing.T, dir string, inUse, most int) {
 	t.Helper()
 	for name, n := range map[string]int{"nr": inUse, "max": most} {
@@ -132,7 +131,7 @@ func counts(t *testing.T, dir string, inUse, most int) {
 	}
 }
 
-// The machine's last terminals are not taken; who left the mode open gets pipes.
+// The machine's last terminals are not taken. A start that leaves the mode open gets pipes then.
 func TestTerminalBudget(t *testing.T) {
 	m := startReal(t, Options{})
 	dir := t.TempDir()
@@ -171,7 +170,7 @@ func TestTerminalBudget(t *testing.T) {
 	}
 }
 
-// A job that is killed by a client and by its time at once has one reason.
+// A job that is killed by a client and by its time limit at the same time has one reason.
 func TestKillAfterBesideAKill(t *testing.T) {
 	m := startReal(t, Options{})
 	var all sync.WaitGroup
@@ -198,8 +197,7 @@ func TestKillAfterBesideAKill(t *testing.T) {
 	all.Wait()
 }
 
-// Of a job that has ended by itself by the time that its output is read, the limit is told
-// as well, with its own code.
+// The output limit is the reason even if the job has ended by itself before its output is read.
 func TestOutputLimitBehindTheEnd(t *testing.T) {
 	m := startReal(t, Options{})
 	for range 50 {

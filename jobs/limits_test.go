@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What is written beyond a budget is not kept, whoever comes first.
+// Output beyond a budget is not kept, in whatever order goroutines take from the budget.
 func TestBudget(t *testing.T) {
 	b := budget{max: 10}
 	for _, step := range []struct {
@@ -40,7 +40,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// The shorter of the two times counts.
+// The shorter of the two time limits counts.
 func TestLifetime(t *testing.T) {
 	for _, test := range []struct{ own, all, want time.Duration }{
 		{0, 0, 0}, {5, 0, 5}, {0, 5, 5}, {3, 5, 3}, {5, 3, 3}, {4, 4, 4},
@@ -52,7 +52,7 @@ func TestLifetime(t *testing.T) {
 	}
 }
 
-// A limit is the reason of a leader that lives, and only if there is no other.
+// A limit is the reason only if the leader is alive and there is no other reason.
 func TestLimitAsReason(t *testing.T) {
 	for _, test := range []struct {
 		before func(*state)
@@ -77,7 +77,7 @@ func TestLimitAsReason(t *testing.T) {
 	}
 }
 
-// Where nobody would hold a job to a limit, a start that asks for it is refused.
+// If a limit cannot be enforced on this system, a start that requests it is refused.
 func TestLimitsThatCannotBe(t *testing.T) {
 	for _, k := range limitKinds {
 		var s Spec

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// withLogin is a manager that asks bash, with this start file, for its environment.
+// withLogin returns a manager that asks bash, with this start-up file, for its environment.
 func withLogin(t *testing.T, profile string, o Options) *Manager {
 	t.Helper()
 	home := t.TempDir()
@@ -45,8 +45,8 @@ func loginOf(t *testing.T, m *Manager) (map[string]string, LoginReport) {
 	return sources(vars), *report
 }
 
-// The login shell's environment takes the place of the server's, as the policy lets through,
-// whatever its start files print, and whatever they leave running.
+// The login shell's environment replaces the server's, as far as the policy allows. This works whatever the start-up
+// files print, and whatever processes they leave running.
 func TestLogin(t *testing.T) {
 	for name, profile := range map[string]string{
 		"quiet":             "",
@@ -84,7 +84,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// A start file that fails, hangs or floods leaves things as they were, and is told.
+// If a start-up file fails, hangs or floods, the server's own environment stays in effect, and the failure is reported.
 func TestLoginThatFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		profile, reason string
@@ -114,7 +114,7 @@ func TestLoginThatFails(t *testing.T) {
 	}
 }
 
-// A shell that cannot be asked is told at once.
+// If the login shell cannot be asked, that is reported at once.
 func TestLoginShellsThatCannotBeAsked(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "bash")
@@ -132,7 +132,7 @@ func TestLoginShellsThatCannotBeAsked(t *testing.T) {
 	}
 }
 
-// Starts wait for the login shell, and get what it tells; whoever asks may stop to wait.
+// Starts wait for the login shell, and get its environment. A request that waits for it can be cancelled.
 func TestStartsWaitForTheLogin(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "gate")
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
@@ -170,8 +170,8 @@ func TestStartsWaitForTheLogin(t *testing.T) {
 	}
 }
 
-// What names a job that waits for the login shell can be cancelled, and its start as well: by a
-// cancel, a kill, and the server's end. Nothing of it is left, and others wait on.
+// The start of a job that waits for the login shell can be cancelled by a cancel or a kill, and so can other requests
+// to that job. Nothing of the job is left, and other starts continue to wait.
 func TestStartsThatWaitForTheLoginAreBrokenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _, job := startAsked(t, ConfirmPolicy{})
@@ -206,7 +206,7 @@ func TestStartsThatWaitForTheLoginAreBrokenOff(t *testing.T) {
 		waits(t, write)
 		close(l.done)
 		must(t, on)
-		waits(t, write) // its time counts from the start on
+		waits(t, write) // Its timeout counts from the start of the job.
 		job().in.room <- 1
 		if r := must(t, write); r.BytesWritten != 1 || r.Outcome == nil || r.Outcome.Reason != "timeout" {
 			t.Errorf("the write: %+v", r)
@@ -217,7 +217,7 @@ func TestStartsThatWaitForTheLoginAreBrokenOff(t *testing.T) {
 	})
 }
 
-// What is wrong with a start is told at once where the login shell has nothing to do with it.
+// An error of a start that does not depend on the login shell is returned at once.
 func TestWrongDirectoryWhileTheLoginShellIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _, _ := startAsked(t, ConfirmPolicy{})
@@ -233,14 +233,14 @@ func TestWrongDirectoryWhileTheLoginShellIsAsked(t *testing.T) {
 	})
 }
 
-// The server's end waits for no start file.
+// Shutdown does not wait for start-up files.
 func TestShutdownWhileTheLoginShellIsAsked(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "gate")
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m := withLogin(t, "echo >"+gate+"; sleep 1000\n", Options{})
-	f, err := os.Open(gate) // once the start file runs
+	f, err := os.Open(gate) // returns when the start-up file runs
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestShutdownWhileTheLoginShellIsAsked(t *testing.T) {
 	}
 }
 
-// What stands between the marks is found, whatever stands around it and in it.
+// The text between the marks is found, whatever is around it and in it.
 func TestMarked(t *testing.T) {
 	for _, test := range []struct {
 		output string

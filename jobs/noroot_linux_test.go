@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDeletedDirectory: a server whose own directory is deleted refuses the jobs that need it, and no others.
+// A server whose own directory was deleted refuses only the jobs that need it.
 func TestDeletedDirectory(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	if err := os.Mkdir(gone, 0o700); err != nil {

@@ -12,7 +12,7 @@ import (
 
 // These tests run real processes under real keepers.
 
-// startReal returns a manager whose jobs are let go of at the end of the test.
+// startReal returns a manager that is shut down and closed at the end of the test.
 func startReal(t *testing.T, o Options) *Manager {
 	t.Helper()
 	o.Limits.ShutdownGrace = 200 * time.Millisecond
@@ -54,8 +54,8 @@ func awaitClosed(t *testing.T, j *Job) Outcome {
 	return must(t, p)
 }
 
-// A command may have ended before its start is over: its exit was once taken by the
-// call that undoes the stop which a start can cause.
+// A command may end before its start is complete. Once, its exit was consumed by the call that undoes the stop which a
+// start can cause.
 func TestEveryExitIsHeard(t *testing.T) {
 	m := startReal(t, Options{})
 	n := 300
@@ -88,7 +88,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// The leader's end is told at once, however much somebody else writes.
+// The leader's end is reported at once, even if another process floods the output.
 func TestExitBesideABackgroundFlood(t *testing.T) {
 	m := startReal(t, Options{})
 	for _, mode := range []Mode{ModePTY, ModePipe} {
@@ -106,7 +106,7 @@ func TestExitBesideABackgroundFlood(t *testing.T) {
 		if len(info.Background) != 1 {
 			t.Fatalf("%s: background %v", mode, info.Background)
 		}
-		// Its command is the shell's until it has become yes, and in between it has none.
+		// Its command is the shell's until it executes yes, and is empty during the execve.
 		if c := info.Background[0].Command; !strings.Contains(c, "yes") && c != "[sh]" && c != "[yes]" {
 			t.Fatalf("%s: background %v", mode, info.Background)
 		}
@@ -152,7 +152,7 @@ func TestPatternsOverRealOutput(t *testing.T) {
 	}
 }
 
-// A pattern that leans on the end of the data counts after a quiet time, and at the end.
+// A match that more output could change counts after a quiet time, and at the job's end.
 func TestLeaningPattern(t *testing.T) {
 	m := startReal(t, Options{})
 	s := sh("printf 'n=42'; read x")
@@ -209,7 +209,7 @@ func TestFailedStarts(t *testing.T) {
 	if _, err := m.Lookup(Ref{Name: "name"}); err == nil {
 		t.Error("a failed start has kept its name")
 	}
-	// What named the job meanwhile is answered.
+	// A request that refers to the job meanwhile is answered.
 	j, p, err := m.Start(Spec{Argv: []string{"no-such-command-at-all"}})
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func TestAllowedDirectories(t *testing.T) {
 	}
 }
 
-// Many jobs at once, each with its own answer; meant for the race detector.
+// Many jobs at once each get their own answer. This is mainly a test for the race detector.
 func TestManyAtOnce(t *testing.T) {
 	m := startReal(t, Options{})
 	var wg sync.WaitGroup
@@ -341,7 +341,7 @@ func TestAFailedStartGivesTheNameBack(t *testing.T) {
 	}
 }
 
-// Bytes are counted faster than they are matched.
+// A pattern counts before a later condition on bytes, although bytes are counted faster than they are matched.
 func TestAPatternBeforeBytes(t *testing.T) {
 	m := startReal(t, Options{})
 	for range 20 {
@@ -357,7 +357,7 @@ func TestAPatternBeforeBytes(t *testing.T) {
 	}
 }
 
-// An interactive shell ignores TERM; it is hung up, however it was called.
+// An interactive shell ignores TERM. It gets SIGHUP, however it was started.
 func TestInteractiveShellsEndAtOnce(t *testing.T) {
 	m := startReal(t, Options{})
 	for _, argv := range [][]string{{"bash", "--norc"}, {"bash", "--norc", "-i"}, {"sh"}} {
@@ -369,14 +369,14 @@ func TestInteractiveShellsEndAtOnce(t *testing.T) {
 			t.Errorf("%v: %v", argv, r.Signals)
 		}
 	}
-	// A command line that handles TERM is not hung up.
+	// A command line that handles TERM does not get SIGHUP.
 	j := started(t, m, sh(`trap 'exit 5' TERM; echo ready; while :; do sleep 1 & wait; done`), "ready")
 	if e := must(t, j.Kill(KillOptions{Grace: time.Hour})).State.Exit; e.Code == nil || *e.Code != 5 {
 		t.Errorf("%+v", e)
 	}
 }
 
-// started starts a job and awaits its first words.
+// started starts a job and waits for its first output.
 func started(t *testing.T, m *Manager, s Spec, ready string) *Job {
 	t.Helper()
 	s.Wait = &WaitSpec{Until: []Condition{pattern(ready)}, Timeout: time.Minute}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// crowded starts a job on a terminal and types more into it than the kernel takes,
-// and something behind that. It returns how much the kernel has taken at once.
+// crowded starts a job on a terminal, types more into it than the kernel takes, and queues another write behind that.
+// taken is the number of bytes that the kernel has taken at once.
 func crowded(t *testing.T, m *Manager, command string) (j *Job, taken int64, stuck, behind Pending[WriteResult]) {
 	t.Helper()
 	j = started(t, m, sh(command), "ready")
@@ -20,16 +20,16 @@ func crowded(t *testing.T, m *Manager, command string) (j *Job, taken int64, stu
 	}
 	stuck, _ = j.Write(Input{Text: lines})
 	behind, _ = j.Write(Input{Text: "behind\n", Wait: &WaitSpec{Until: []Condition{pattern("never")}, Timeout: -1}})
-	// Answered in its turn: both are queued.
+	// When this is answered, both writes are queued.
 	must(t, j.Info())
 	return j, taken, stuck, behind
 }
 
-// typed types something and awaits a pattern in what comes.
+// typed types input and returns the match of a pattern in the output.
 func typed(t *testing.T, j *Job, in Input, want string) string {
 	t.Helper()
 	until := pattern(want)
-	until.AfterInput = ptr(false) // nobody echoes, and the answer quotes what was typed
+	until.AfterInput = ptr(false) // There is no echo, and the output quotes the input.
 	in.Wait = &WaitSpec{Until: []Condition{until}, From: Origin{Kind: FromStart}, Timeout: time.Minute}
 	p, err := j.Write(in)
 	if err != nil {
@@ -42,15 +42,15 @@ func typed(t *testing.T, j *Job, in Input, want string) string {
 	return o.Match.Text
 }
 
-// deaf is a command that reads nothing until it hears of a signal. It is a wait that
-// the signal ends: one that came before a foreground command would wait for its end.
+// deaf returns a command that reads no input until it gets a signal. The signal ends its wait: the shell would handle a
+// signal during a foreground command only after that command.
 func deaf(mode, signal, then string) string {
 	const command = `%s; sleep 60 & trap 'echo heard; kill $!; %s; exit' %s; echo ready; wait`
 	return fmt.Sprintf(command, mode, then, signal)
 }
 
-// A job that reads nothing, whose terminal is full, hears of a signal key at once.
-// What it reads later begins with what was typed after the key.
+// If a job does not read and its terminal is full, a signal key still takes effect at once. The input that the job
+// reads later begins with the input after the key.
 func TestSignalKeysOvertake(t *testing.T) {
 	m := startReal(t, Options{})
 	for _, mode := range []string{"stty -echo", "stty echo", "stty -echo -icanon", "stty -echo -isig; stty isig"} {
@@ -74,7 +74,7 @@ func TestSignalKeysOvertake(t *testing.T) {
 	}
 }
 
-// The key comes through though nothing of the server's waits: the kernel has it all.
+// The key takes effect even if the server has no queued input: the kernel has all of it.
 func TestSignalKeyBehindWhatTheKernelHas(t *testing.T) {
 	m := startReal(t, Options{})
 	j := started(t, m, sh("stty -echo; echo ready; exec sleep 60"), "ready")
@@ -89,7 +89,7 @@ func TestSignalKeyBehindWhatTheKernelHas(t *testing.T) {
 	}
 }
 
-// A terminal that keeps its input over a signal does so: all that was taken arrives.
+// A terminal with NOFLSH keeps its input over a signal: all input that it has taken arrives.
 func TestSignalKeyKeepsTheInput(t *testing.T) {
 	m := startReal(t, Options{})
 	j, taken, stuck, _ := crowded(t, m, deaf("stty -echo noflsh", "INT", `echo "count $(sed /Z/q | wc -c)."`))
@@ -102,7 +102,7 @@ func TestSignalKeyKeepsTheInput(t *testing.T) {
 	awaitClosed(t, j)
 }
 
-// Where the program reads keys itself, Ctrl-C is a byte like any other.
+// If the program reads keys itself, Ctrl-C is an ordinary byte.
 func TestNoSignalKeyWaitsItsTurn(t *testing.T) {
 	m := startReal(t, Options{})
 	j := started(t, m, sh(`stty raw -echo; echo ready; head -c 36872 | tail -c 8 | od -An -tx1`), "ready")

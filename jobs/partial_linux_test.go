@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// An end of file behind an input of which the kernel has taken a part, up to the
-// middle of a line, ends that line and then the input.
+// If the kernel has taken an input only up to the middle of a line, an end of file behind it ends that line and then
+// the input.
 func TestEOFBehindAPartOfALine(t *testing.T) {
 	m := startReal(t, Options{})
 	gate := filepath.Join(t.TempDir(), "gate")

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Compiled patterns are held in memory, and so are bounded together.
+// Compiled patterns are kept in memory, so there is a limit for all of them together.
 func TestPatternsAreBoundedTogether(t *testing.T) {
 	m := startReal(t, Options{})
 	j := mustStart(t, m, sh("exec sleep 600"))
 	w := pattern(strings.Repeat("x", 1000))
 	need := w.Watch.cost()
-	m.patternBytes.Store(maxPatternBytes - need) // other jobs'
+	m.patternBytes.Store(maxPatternBytes - need) // patterns of other jobs
 
 	refused := func(what string, err *Error) {
 		t.Helper()
@@ -53,7 +53,7 @@ func TestPatternsAreBoundedTogether(t *testing.T) {
 	}
 }
 
-// What a job's patterns have counted is given back with the job.
+// When a job is removed, its patterns no longer count.
 func TestPatternsOfAJobThatIsLetGo(t *testing.T) {
 	m := startReal(t, Options{})
 	s := sh("exit 0")
@@ -71,7 +71,7 @@ func TestPatternsOfAJobThatIsLetGo(t *testing.T) {
 	}
 }
 
-// Patterns take their memory from when they are compiled, whatever their request waits for then.
+// Patterns count from their compilation on, whatever their request waits for.
 func TestPatternsCountFromWhenTheyAreCompiled(t *testing.T) {
 	count := func(t *testing.T, m *Manager, want int64) {
 		t.Helper()
@@ -148,7 +148,7 @@ func TestPatternsCountFromWhenTheyAreCompiled(t *testing.T) {
 	})
 }
 
-// What was compiled is let go of with the search for it.
+// Compiled patterns are released when the search for them ends.
 func TestPatternsAreNotKeptInSpecs(t *testing.T) {
 	m := startReal(t, Options{})
 	s := sh("exec sleep 600")

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// What env/set has said before a start is the client's as much as the start's own env: a PATH
-// of its decides what "true" is.
+// The lists take variables from env/set into account like those of the start request: a PATH decides which program
+// "true" is.
 func TestListsLookAtWhatTheClientHasSet(t *testing.T) {
 	m := startReal(t, Options{Commands: CommandPolicy{Allow: []string{"true"}}})
 	start := func() Pending[StartResult] {
@@ -33,7 +33,7 @@ func TestListsLookAtWhatTheClientHasSet(t *testing.T) {
 	}
 }
 
-// TestDeniedPathSpellings: a denied path is denied by every spelling that may lead there from some directory.
+// A denied path is denied in every spelling that may lead to it from some directory.
 func TestDeniedPathSpellings(t *testing.T) {
 	m := startReal(t, Options{Commands: CommandPolicy{Deny: []string{"/bin/true"}}})
 	bin := "/bin"
@@ -58,7 +58,7 @@ func TestDeniedPathSpellings(t *testing.T) {
 	must(t, p)
 }
 
-// TestListsPassNothingUnknown: what a shell reads otherwise than the server passes neither list.
+// Neither list allows a line that a shell may read differently than the server.
 func TestListsPassNothingUnknown(t *testing.T) {
 	for _, policy := range []CommandPolicy{{Allow: []string{"echo", "sleep", "wait", "let", "local", "ls", "zsh", "xargs", "bash"}}, {Deny: []string{"canary"}}} {
 		m := startReal(t, Options{Commands: policy})
@@ -77,8 +77,8 @@ func TestListsPassNothingUnknown(t *testing.T) {
 	}
 }
 
-// TestListsHideWhatIsThere: whoever may not start something is not told whether it is there,
-// nor of other commands that he may not start.
+// The error for a command that may not be started does not show whether it exists, and suggests no other command that
+// may not be started.
 func TestListsHideWhatIsThere(t *testing.T) {
 	bin := t.TempDir()
 	for _, name := range []string{"frobnicate", "frobnicated", "frobnicates"} {
@@ -115,7 +115,7 @@ func TestListsHideWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestHintNamesNothingDenied: nor does what a shell could not find tell of it.
+// The hint for a command that a shell could not find does not suggest denied commands either.
 func TestHintNamesNothingDenied(t *testing.T) {
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "frobnicate"), []byte("#!/bin/sh\n"), 0o700); err != nil {
@@ -138,8 +138,8 @@ func TestHintNamesNothingDenied(t *testing.T) {
 	}
 }
 
-// TestListsReadVariables: of a variable of the start that makes programs run others, the lists
-// look at which, where its value tells.
+// If a variable of the start makes programs run other programs, the lists check these, if its value names them. If it
+// does not, the start is refused.
 func TestListsReadVariables(t *testing.T) {
 	m := startReal(t, Options{Commands: CommandPolicy{Allow: []string{"true", "cat"}}})
 	for _, c := range []struct {

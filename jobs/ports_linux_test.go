@@ -24,9 +24,9 @@ func init() {
 	}
 }
 
-// serve listens, and ends with its stdin. Words before the address: "later" waits first, as a
-// server does that is being built; "daemon" has a process in a session of its own do it, and
-// ends when that listens; "silent" says nothing.
+// serve listens until its stdin ends. Words before the address: "later" waits first, like a server that must be built;
+// "daemon" starts a process in a session of its own that does this, and ends when that listens; "silent" prints
+// nothing.
 func serve(args []string) int {
 	words, where := args[:len(args)-2], args[len(args)-2:]
 	if slices.Contains(words, "daemon") {
@@ -67,7 +67,7 @@ func server(words ...string) Spec {
 	return Spec{Argv: append([]string{os.Args[0], "serve"}, words...), Mode: ModePipe, OpenStdin: true}
 }
 
-// freePort is one that nobody listens on, as far as can be.
+// freePort returns a port on which nothing listens at the moment.
 func freePort(t testing.TB) uint16 {
 	t.Helper()
 	l, err := net.Listen("tcp", ":0")
@@ -80,7 +80,7 @@ func freePort(t testing.TB) uint16 {
 
 func at(host string, port uint16) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
 
-// startAwaiting starts a job and awaits the end of its wait.
+// startAwaiting starts a job and waits for the end of its wait.
 func startAwaiting(t *testing.T, m *Manager, s Spec, c ...Condition) (*Job, Outcome) {
 	t.Helper()
 	s.Wait = &WaitSpec{Until: c, Timeout: time.Minute, MaxBytes: 1 << 10}
@@ -131,7 +131,7 @@ func TestPort(t *testing.T) {
 			if info := must(t, j.Info()); !slices.Equal(info.Ports, []Port{want}) || !slices.Equal(j.Published().Ports, info.Ports) {
 				t.Errorf("ports %+v, and published %+v", info.Ports, j.Published().Ports)
 			}
-			again, _ := j.Wait(&WaitSpec{Until: []Condition{port(wanted)}}) // which has no time
+			again, _ := j.Wait(&WaitSpec{Until: []Condition{port(wanted)}}) // with a timeout of zero
 			if o := must(t, again); o.Reason != "port" || *o.Port != want {
 				t.Errorf("what holds already: %+v", o)
 			}
@@ -147,7 +147,7 @@ func TestPort(t *testing.T) {
 	}
 }
 
-// TestPortOfADaemon: it counts as long as the job lives, and its leader's end ends a wait.
+// A daemon's port counts as long as the job lives. The leader's end ends a wait for another port.
 func TestPortOfADaemon(t *testing.T) {
 	m := startReal(t, Options{})
 	n := freePort(t)
@@ -169,7 +169,7 @@ func TestPortOfADaemon(t *testing.T) {
 	}
 }
 
-// TestPortInUse: somebody else has it, when the wait is armed or later.
+// If a process outside of the job has the port, when the wait is armed or later, the wait ends with portInUse.
 func TestPortInUse(t *testing.T) {
 	m := startReal(t, Options{})
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -195,20 +195,20 @@ func TestPortInUse(t *testing.T) {
 	if o := must(t, w); o.Reason != "portInUse" || o.Port.PID != os.Getpid() {
 		t.Errorf("%+v, %+v", o, o.Port)
 	}
-	// Where the job listens as well, at another address, it has the port.
+	// If the job listens too, at another address, the port counts as the job's.
 	k, o := startAwaiting(t, m, server("tcp4", at("127.0.0.2", n)), pattern("port"))
 	w, _ = k.Wait(&WaitSpec{Until: []Condition{port(n)}, Timeout: time.Minute})
 	if o = must(t, w); o.Reason != "port" || o.Port.Address != "127.0.0.2" {
 		t.Errorf("%+v, %+v", o, o.Port)
 	}
-	// One job's server is somebody else for another job.
+	// For another job, a job's server is a process outside of it.
 	other, _ := j.Wait(&WaitSpec{Until: []Condition{port(n)}, Timeout: time.Minute})
 	if o := must(t, other); o.Reason != "portInUse" {
 		t.Errorf("%+v, %+v", o, o.Port)
 	}
 }
 
-// TestPortInItsOwnNetwork: a job may have its own, where the server's ports are nobody's.
+// A job may have a network namespace of its own, in which the server's ports are free.
 func TestPortInItsOwnNetwork(t *testing.T) {
 	if err := exec.Command("unshare", "-n", "true").Run(); err != nil {
 		t.Skip("no network of its own can be had: ", err)
@@ -232,7 +232,7 @@ func TestPortInItsOwnNetwork(t *testing.T) {
 	}
 }
 
-// TestPortWithoutKeepers: processes are looked for there.
+// Without keepers, the processes of a job are searched for.
 func TestPortWithoutKeepers(t *testing.T) {
 	m := startReal(t, Options{WithoutKeepers: true})
 	n := freePort(t)
@@ -245,8 +245,8 @@ func TestPortWithoutKeepers(t *testing.T) {
 	}
 }
 
-// BenchmarkPortDelay: from listen(2) to the answer, of a server that says that it listens, and
-// of one that is silent.
+// BenchmarkPortDelay measures the time from listen(2) to the answer, for a server that prints that it listens, and for
+// a silent one.
 func BenchmarkPortDelay(b *testing.B) {
 	for _, words := range [][]string{{}, {"silent"}} {
 		b.Run(fmt.Sprint(len(words), " words"), func(b *testing.B) {
@@ -274,7 +274,7 @@ func BenchmarkPortDelay(b *testing.B) {
 					b.Fatalf("%+v", r)
 				}
 				var since int64
-				for since == 0 { // it is written when the program listens, and maybe not yet
+				for since == 0 { // The program writes it after it has begun to listen.
 					text, _ := os.ReadFile(file)
 					since, _ = strconv.ParseInt(string(text), 10, 64)
 				}
@@ -289,8 +289,8 @@ func BenchmarkPortDelay(b *testing.B) {
 	}
 }
 
-// BenchmarkPortLook: a look at a job of some processes that finds nothing new, and one for
-// job/get.
+// BenchmarkPortLook measures a port probe of a job of some processes: one that finds nothing new, and a first one as
+// for job/get.
 func BenchmarkPortLook(b *testing.B) {
 	m, err := NewManager(Options{})
 	if err != nil {

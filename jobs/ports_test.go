@@ -11,18 +11,18 @@ import (
 	"shelld/jobs/internal/ports"
 )
 
-// A fakePorts is a system of which the test says who listens.
+// A fakePorts simulates the listeners of the system.
 type fakePorts struct {
 	takes time.Duration
-	stuck chan struct{} // not nil: a look waits for it
+	stuck chan struct{} // not nil: a probe waits for it
 
 	mu    sync.Mutex
 	began time.Time
-	looks []time.Duration // when they were begun
+	looks []time.Duration // the begin of each probe
 	found ports.Found
 }
 
-// look is begun in one goroutine at a time.
+// look is the probe. Only one goroutine at a time calls it.
 func (p *fakePorts) look(*ports.Watch, process, int) (ports.Found, bool) {
 	p.mu.Lock()
 	p.looks = append(p.looks, time.Since(p.began))
@@ -35,14 +35,14 @@ func (p *fakePorts) look(*ports.Watch, process, int) (ports.Found, bool) {
 	return found, true
 }
 
-// say is who listens from now on.
+// say sets the listeners from now on.
 func (p *fakePorts) say(f ports.Found) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.found = f
 }
 
-// anew counts looks from now on, and returns those before.
+// anew returns the probes so far, and forgets them.
 func (p *fakePorts) anew() (looks []time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,8 +72,8 @@ func awaitPort(t *testing.T, f *fakeJob, c ...Condition) Pending[Outcome] {
 	return p
 }
 
-// TestPortLooks: looks are close after the arming and after output, and rare in silence; none is
-// made for a job that nobody waits for so.
+// Probes follow each other closely after a wait is armed and after output, and are rare in silence. Without a wait for
+// a port there are none.
 func TestPortLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)
@@ -110,7 +110,7 @@ func TestPortLooks(t *testing.T) {
 	})
 }
 
-// What a wait whose time is over still awaits of looks goes on at the same time.
+// If a wait that times out still waits for a port probe and an input probe, both run at the same time.
 func TestLastLooksAreTakenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)
@@ -133,8 +133,7 @@ func TestLastLooksAreTakenTogether(t *testing.T) {
 	})
 }
 
-// TestPortLooksCost: where a look takes long, or output never ends, looks take little of the
-// machine.
+// If probes take long and output never pauses, probes take only a small part of the time.
 func TestPortLooksCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)
@@ -153,8 +152,8 @@ func TestPortLooksCost(t *testing.T) {
 	})
 }
 
-// TestPortOrder: of several conditions that hold the first one counts, all before the leader's
-// end and the clock, however long ago the last look was.
+// If several conditions hold, the first one counts, and all count before the leader's end and the timeout, however long
+// ago the last probe was.
 func TestPortOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)
@@ -180,7 +179,7 @@ func TestPortOrder(t *testing.T) {
 		} {
 			p.say(ports.Found{})
 			w := awaitPort(t, f, c.until...)
-			time.Sleep(ms(2099)) // the last look was 74 ms ago, and the next one is far away
+			time.Sleep(ms(2099)) // The last probe was 74 ms ago, and the next one comes much later.
 			p.say(c.found)
 			o := must(t, w)
 			if o.Reason != c.reason || o.Index != c.index || (o.Port != nil) != (c.reason != "quietMs") {
@@ -225,7 +224,7 @@ func TestPortOrder(t *testing.T) {
 	})
 }
 
-// TestPortLookThatHangs: /proc may keep a look; nothing else waits for it for long.
+// A probe may block in /proc. Other requests do not wait long for it.
 func TestPortLookThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)
@@ -244,7 +243,7 @@ func TestPortLookThatHangs(t *testing.T) {
 		if looks := p.anew(); len(looks) != 1 {
 			t.Errorf("looks at once: %v", looks)
 		}
-		// What a look sees that was begun before a wait says nothing of it.
+		// The result of a probe does not count for a wait that was armed after the probe had begun.
 		late := awaitPort(t, f, port(80))
 		synctest.Wait()
 		p.say(ports.Found{Own: []ports.Listener{fakeListener(80, 7)}})
@@ -256,8 +255,7 @@ func TestPortLookThatHangs(t *testing.T) {
 	})
 }
 
-// TestPortInfos: whoever asks while a look is under way has the next one, all together; a wait
-// has it as well.
+// All requests and waits that come during a probe share the next one.
 func TestPortInfos(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)
@@ -278,7 +276,7 @@ func TestPortInfos(t *testing.T) {
 				with++
 			}
 		}
-		// The others asked before the look of the first one had begun, or are answered by the next.
+		// All but the first are answered by the second probe, which knows the port.
 		if looks := p.anew(); len(looks) != 2 || with != 19 || time.Since(began) != ms(200) {
 			t.Errorf("looks at %v; %d of 20 know the port; after %v", looks, with, time.Since(began))
 		}
@@ -296,7 +294,7 @@ func TestPortInfos(t *testing.T) {
 	})
 }
 
-// TestPortInfosAtTheEnd: whoever waits for a look when the job ends has an answer.
+// Requests that wait for a probe when the job ends are answered.
 func TestPortInfosAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)

@@ -9,8 +9,8 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// What tells a colour reads as a command with a path. A terminal that edits lines is a
-// shell's, or soon will be: the next Enter would run a program of the current directory.
+// A query for a colour is not answered in canonical mode. The answer looks like a command with a path, and such a
+// terminal belongs to a shell, or soon will: the next Enter would run a program in the current directory.
 func TestColoursAreNotTypedIntoLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -31,14 +31,14 @@ func TestColoursAreNotTypedIntoLines(t *testing.T) {
 	})
 }
 
-// An answer is a part of the line that is typed, and the kernel cuts lines short.
+// An answer counts as a part of the typed line, whose length the kernel limits.
 func TestAnswersAreAPartOfALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		first := f.typeIn(Input{Text: "first"})
 		synctest.Wait()
 		for range 3 {
-			f.out.data <- []byte("\x1b[c\x1b[c") // all are one item
+			f.out.data <- []byte("\x1b[c\x1b[c") // They all become one item of the queue.
 			synctest.Wait()
 		}
 		if want := len("first") + 6*len(whoAmI); f.input.queue.partial != want {
@@ -49,7 +49,7 @@ func TestAnswersAreAPartOfALine(t *testing.T) {
 		if e, ok := errors.AsType[*Error](r.Err); !ok || e.Code != CodeLineTooLong {
 			t.Errorf("a line over the limit: %v", r.Err)
 		}
-		// Answers that come ahead of what waits are a part of its first line.
+		// Answers that are typed before queued input become a part of its first line.
 		const left = 2*len(whoAmI) + 3
 		second := f.typeIn(Input{Text: strings.Repeat("x", room-left) + "\rab"})
 		f.out.data <- []byte("\x1b[c\x1b[c\x1b[c")
@@ -68,7 +68,7 @@ func TestAnswersAreAPartOfALine(t *testing.T) {
 	})
 }
 
-// Output alone cannot take a client's line away.
+// Queries in the output cannot use up the length of the client's line.
 func TestAnswersLeaveRoomForALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -81,7 +81,7 @@ func TestAnswersLeaveRoomForALine(t *testing.T) {
 		if got := len(tp.text()) - 3001; got > 1<<10 || got < 1<<10-len(whoAmI) {
 			t.Errorf("%d bytes of answers were typed", got)
 		}
-		f.out.data <- []byte("\x1b[c") // in the next line
+		f.out.data <- []byte("\x1b[c") // This answer is in the next line.
 		synctest.Wait()
 		if got := tp.text(); !strings.HasSuffix(got, "\r"+whoAmI) {
 			t.Errorf("typed at last %q", got[len(got)-20:])

@@ -42,24 +42,24 @@ func TestQueriesAreAnswered(t *testing.T) {
 	})
 }
 
-// An answer comes as soon as it can, and never within what a client types.
+// An answer is typed as soon as possible, but never in the middle of a client's input.
 func TestAnswersGoBetweenInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		first := f.typeIn(Input{Text: "first"})
 		second := f.typeIn(Input{Text: "second"})
 		synctest.Wait()
-		f.out.data <- []byte("\x1b[c") // nothing of the first one was taken, but its write has begun
+		f.out.data <- []byte("\x1b[c") // The write of the first one has begun, but none of it was taken.
 		tp.allow(2)
 		synctest.Wait()
 		f.out.data <- []byte("\x1b[5n\x1b[c")
 		synctest.Wait()
-		if n := f.input.queue.bytes.Load(); n != int64(len("firstsecond")) { // what was taken counts when the write is over
+		if n := f.input.queue.bytes.Load(); n != int64(len("firstsecond")) { // until the write ends
 			t.Errorf("%d bytes are queued", n)
 		}
 		tp.allow(5)
 		synctest.Wait()
-		f.out.data <- []byte("\x1b[5n") // while the first answers are written
+		f.out.data <- []byte("\x1b[5n") // during the write of the first answers
 		synctest.Wait()
 		tp.allow(1000)
 		must(t, first)
@@ -75,7 +75,7 @@ func TestAnswersGoBetweenInputs(t *testing.T) {
 	})
 }
 
-// A program that asks without end and does not read goes on all the same.
+// A program that sends queries without end and does not read is not blocked.
 func TestAnswersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -107,7 +107,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	})
 }
 
-// An interrupt key drops answers, as the kernel drops those that it has.
+// An interrupt key drops queued answers, like the kernel those that it has.
 func TestInterruptDropsAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -136,7 +136,7 @@ func TestNobodyAnswers(t *testing.T) {
 		f.proc.exit(0)
 		synctest.Wait()
 		time.Sleep(time.Second)
-		f.out.data <- []byte("\x1b[c") // from what the leader has left behind
+		f.out.data <- []byte("\x1b[c") // from a process that the leader has left
 		synctest.Wait()
 		if got := tp.text(); got != "" {
 			t.Errorf("typed %q", got)
@@ -146,7 +146,7 @@ func TestNobodyAnswers(t *testing.T) {
 	})
 }
 
-// The echo of what was typed is looked for, whatever is answered in between.
+// Answers in between do not disturb the search for the echo of typed input.
 func TestAnswersAreNotTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -170,8 +170,8 @@ func TestAnswersAreNotTyped(t *testing.T) {
 	})
 }
 
-// What the screen knows is answered as it was when it was asked, whoever draws, and
-// nothing that was asked later comes first.
+// Queries about the screen are answered as of their place in the output, whichever goroutine draws it. Answers keep the
+// order of the queries.
 func TestQueriesOfTheScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -193,7 +193,7 @@ func TestQueriesOfTheScreen(t *testing.T) {
 		expect("\x1b[5;20r\x1bP$q", "")
 		expect("r\x1b\\\x1b[1;31m\x1bP$qm\x1b\\", "\x1bP1$r5;20r\x1b\\\x1bP1$r0;1;31m\x1b\\")
 
-		release := f.slowly() // whoever draws is slow
+		release := f.slowly() // drawing is slow
 		f.out.data <- []byte("\x1b[H\x1b[6n....\x1b[6n....\x1b[c")
 		synctest.Wait()
 		shown := f.Screen(0, nil)
@@ -210,7 +210,7 @@ func TestQueriesOfTheScreen(t *testing.T) {
 	})
 }
 
-// A job that floods and asks is answered, as good as it can be.
+// A query behind a flood of output is still answered, as well as possible.
 func TestQueriesBehindAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -228,7 +228,7 @@ func TestQueriesBehindAFlood(t *testing.T) {
 	})
 }
 
-// Behind an answer that was dropped there is none, before the others are read.
+// After an answer was dropped, no further answer is queued until the earlier ones are read.
 func TestAnswersHaveNoHoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -252,13 +252,12 @@ func TestAnswersHaveNoHoles(t *testing.T) {
 	})
 }
 
-// leaves has others answer from now on, or the job again.
+// leaves makes another consumer answer queries from now on, or the job again.
 func (f *fakeJob) leaves(others bool) {
 	must(f.t, f.Subscribe(Origin{}, func(Info, map[Stream]int64) (bool, error) { return others, nil }))
 }
 
-// What is asked while others answer is never answered by the job, and what was asked before is,
-// however late.
+// While another consumer answers, the job never answers queries. It still answers earlier ones, however late.
 func TestOthersAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -274,13 +273,13 @@ func TestOthersAnswer(t *testing.T) {
 			}
 		}
 		expect("\x1b[c\x1b[", whoAmI)
-		f.leaves(true) // in the middle of a question, which is then theirs
+		f.leaves(true) // In the middle of a query: the consumer must answer it.
 		expect("6n...\x1b[c\x1b[6n\x1b[5n\x1b[", "")
 		must(t, f.Screen(0, nil))
 		f.leaves(false)
 		expect("6n", "\x1b[1;4R")
 
-		release := f.slowly() // whoever draws is slow
+		release := f.slowly() // drawing is slow
 		f.out.data <- []byte("\r\n\x1b[6n")
 		synctest.Wait()
 		f.leaves(true)
@@ -295,7 +294,8 @@ func TestOthersAnswer(t *testing.T) {
 	})
 }
 
-// Where output is stored and nobody has been told so yet, what it asks is for who answered then.
+// If output is stored but not yet reported, its queries are answered by the job or the consumer, whichever answered at
+// its offset.
 func TestOthersAnswerWhatIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -325,7 +325,7 @@ func TestOthersAnswerWhatIsStored(t *testing.T) {
 	})
 }
 
-// However much is asked that others answer, nothing is kept of it.
+// Queries that another consumer answers are not kept, however many there are.
 func TestOthersAreAskedWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -345,7 +345,7 @@ func TestOthersAreAskedWithoutEnd(t *testing.T) {
 	})
 }
 
-// Others may answer from the first byte on, and type as anybody does.
+// Another consumer may answer from the first byte on. Its answers are ordinary input.
 func TestOthersAnswerFromTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recorder{}

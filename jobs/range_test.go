@@ -1,7 +1,7 @@
 package jobs
 
-// Range returns the stored bytes of a range and what of it was dropped. It takes no
-// more memory than what is kept of it.
+// Range returns the stored bytes of a range and the ranges of it that were dropped. It takes no more memory than the
+// stored bytes.
 func (j *Job) Range(name Stream, r Range) (data []byte, gaps []Range) {
 	st := j.output.stream(name)
 	if st == nil {
@@ -17,7 +17,7 @@ func (j *Job) Range(name Stream, r Range) (data []byte, gaps []Range) {
 		if from > at {
 			gaps = append(gaps, Range{From: at, To: from})
 		}
-		gaps = append(gaps, dropped...) // while this was read
+		gaps = append(gaps, dropped...) // dropped during the reads
 		data, at = append(data, part...), to
 	}
 	if at < r.To {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// BenchmarkRecording is what recording a flood costs: 32 MiB of ordinary words go through a pipe
-// or a terminal into files, with and without a recording, by turns, until the job is closed and
-// its files are complete. ratio is the speed with it by that without.
+// BenchmarkRecording measures the cost of recording a flood: 32 MiB of ordinary words go through a pipe or a terminal
+// into files, alternately with and without a recording, until the job is closed and its files are complete. ratio is
+// the speed with a recording divided by that without.
 func BenchmarkRecording(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "text")
 	text := words(8 << 20)

@@ -18,7 +18,7 @@ import (
 // A castEvent is a line of a recording.
 type castEvent struct{ code, data string }
 
-// readCast reads a recording, each line of which must be what asciicast 3 says.
+// readCast reads a recording, and checks that each line is valid asciicast 3.
 func readCast(t *testing.T, path string) (header map[string]any, events []castEvent) {
 	t.Helper()
 	first, lines := recorded(t, path)
@@ -41,7 +41,7 @@ func readCast(t *testing.T, path string) (header map[string]any, events []castEv
 	return header, events
 }
 
-// joined is the data of all events of a code.
+// joined returns the data of all events with a code.
 func joined(events []castEvent, code string) string {
 	var b strings.Builder
 	for _, e := range events {
@@ -57,7 +57,7 @@ func TestRealRecordings(t *testing.T) {
 	for i, c := range []struct {
 		name       string
 		spec       Spec
-		ready      string // what it writes first
+		ready      string // its first output
 		typed      []Input
 		out, in, x string
 		files      []string
@@ -117,7 +117,7 @@ func untilOutput(p string) *WaitSpec {
 	return &WaitSpec{Until: []Condition{pattern(p)}, Timeout: time.Minute}
 }
 
-// What is typed comes before what echoes it, always.
+// Input is always recorded before its echo.
 func TestEchoIsRecordedBehindInput(t *testing.T) {
 	m, dir := startFiles(t, Limits{})
 	s := sh("cat")
@@ -154,13 +154,12 @@ func TestEchoIsRecordedBehindInput(t *testing.T) {
 	}
 }
 
-// The recording takes more than the disk gives: it ends with a whole line, and nothing else is
-// harmed.
+// If there is no room for a recording, it ends with a complete line. Everything else goes on.
 func TestRecordingOnAFullDisk(t *testing.T) {
 	if !inChild(t) {
 		return
 	}
-	const most, total = 100_000, 50_000 // which are 300,000 in JSON
+	const most, total = 100_000, 50_000 // total takes 300,000 bytes in JSON
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)
@@ -168,7 +167,7 @@ func TestRecordingOnAFullDisk(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: most, Max: before.Max}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // What is covered is written when the tests are over, and is longer.
+	t.Cleanup(func() { // The coverage profile is written after the tests, and is longer.
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
 			t.Error(err)
 		}
@@ -197,7 +196,7 @@ func TestRecordingOnAFullDisk(t *testing.T) {
 	}
 }
 
-// Somebody has taken the name of the job's directory.
+// The name of the job's directory is taken.
 func TestRecordingThatCannotBeMade(t *testing.T) {
 	m, dir := startFiles(t, Limits{})
 	if err := syscall.Mkdir(filepath.Join(dir, "1"), 0o700); err != nil {

@@ -24,7 +24,7 @@ import (
 	"shelld/jobs/stored"
 )
 
-// startRecorded starts a played job that is recorded, and returns where.
+// startRecorded starts a simulated job that is recorded, and returns the path of the recording.
 func startRecorded(t *testing.T, sink *recorder, l Limits, prepare func(*Manager)) (f *fakeJob, path string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func startRecorded(t *testing.T, sink *recorder, l Limits, prepare func(*Manager
 	return f, filepath.Join(dir, "session", "1", stored.RecordingFile)
 }
 
-// types has input taken by the kernel, and returns when it is.
+// types writes input, and returns when the kernel has taken it.
 func (f *fakeJob) types(in Input) {
 	f.t.Helper()
 	p := f.writes(in)
@@ -53,13 +53,13 @@ func (f *fakeJob) types(in Input) {
 	must(f.t, p)
 }
 
-// emits has the job print something, which is stored when it returns.
+// emits makes the job print text, and returns when that is stored.
 func (f *fakeJob) emits(text string) {
 	f.out.data <- []byte(text)
 	synctest.Wait()
 }
 
-// recorded returns the lines of a recording, which must all be whole.
+// recorded returns the lines of a recording, and checks that all are complete.
 func recorded(t *testing.T, path string) (header string, events []string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -91,7 +91,7 @@ func TestRecording(t *testing.T) {
 		f.types(Input{Text: "\xa9", AppendNewline: true})
 		time.Sleep(time.Minute)
 		must(t, f.Resize(100, 30))
-		must(t, f.Resize(100, 30)) // as it is
+		must(t, f.Resize(100, 30)) // no change
 		f.emits("done\r\n")
 		time.Sleep(time.Second)
 		f.proc.exit(3)
@@ -119,8 +119,7 @@ func TestRecording(t *testing.T) {
 	})
 }
 
-// A job that is over has its recording whole when it is told to be closed, one that was shown
-// and typed nothing as well.
+// When a job is reported closed, its recording is complete, even if there was no output and no input.
 func TestRecordingAtClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, path := startRecorded(t, &recorder{}, Limits{}, nil)
@@ -152,7 +151,7 @@ func size(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// How a leader has ended is told in one number, and not where nobody knows.
+// The end of a leader is recorded as one number, or not at all if it is not known.
 func TestRecordedExits(t *testing.T) {
 	for want, e := range map[string]Exit{
 		"7 true": {Code: ptr(7)}, "143 true": {Signal: "SIGTERM"}, "180 true": {Signal: "SIG52"}, "0 false": {Reason: ReasonLost},
@@ -167,7 +166,7 @@ func TestRecordedExits(t *testing.T) {
 	}
 }
 
-// What is secret is in no recording, whoever has typed or printed it, and however it is cut.
+// Secrets are not recorded, whether they were typed or printed, and however they are cut into pieces.
 func TestSecretsAreNotRecorded(t *testing.T) {
 	const secret = "correct horse"
 	synctest.Test(t, func(t *testing.T) {
@@ -187,7 +186,7 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 		f.types(Input{Text: "hunter2", Secret: true})
 		term.set(forPassword)
 		f.types(Input{Text: "swordfish", AppendNewline: true})
-		f.AnswerSecret("w1", []byte("open sesame")) // nobody has asked: it is not typed
+		f.AnswerSecret("w1", []byte("open sesame")) // There is no question: it is not typed.
 		term.set(forLine)
 		f.types(Input{Text: "shown", AppendNewline: true})
 		f.types(Input{Text: "correct ho"})
@@ -203,7 +202,7 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	})
 }
 
-// plays has a job run on a terminal, and type into an input where that is not nil.
+// plays makes the manager start its jobs on a terminal and, if in is not nil, with the input that in returns.
 func plays(m *Manager, term terminal, in func(*fakeInput) input) {
 	launch := m.system.launch
 	m.system.launch = func(s *Spec, p plan) (*launched, *Error) {
@@ -216,14 +215,14 @@ func plays(m *Manager, term terminal, in func(*fakeInput) input) {
 	}
 }
 
-// An echoTerminal shows what is typed, or not.
+// An echoTerminal has modes that change from call to call.
 type echoTerminal struct {
 	fakeTerminal
 	mu   sync.Mutex
-	next []proc.Attrs // when it is asked the next times; the last of them stays
+	next []proc.Attrs // the modes for the next calls; the last one stays
 }
 
-// What a terminal does for a line, a password, and an editor.
+// The modes of a terminal for a line, a password, and an editor.
 var (
 	forLine     = proc.Attrs{Canonical: true, Echo: true, CRToNL: true}
 	forPassword = proc.Attrs{Canonical: true, CRToNL: true}
@@ -244,18 +243,18 @@ func (t *echoTerminal) Attrs() (proc.Attrs, error) {
 	return a, nil
 }
 
-// A quickInput takes all at once.
+// A quickInput takes all input at once.
 type quickInput struct{ *fakeInput }
 
 func (quickInput) WriteNow(p []byte) (int, error) { return len(p), nil }
 
-// A program that has switched echo off while input was on its way may have got it as a password.
+// If a program switches echo off while input is in transit, it may get that input as a password, so it is not recorded.
 func TestEchoEndsWhileInputIsWritten(t *testing.T) {
 	quick := func(in *fakeInput) input { return quickInput{in} }
 	on, off, raw := forLine, forPassword, forEditor
 	for _, c := range []struct {
 		name string
-		echo []proc.Attrs // when it is queued; right before it is written, and after; and the same for the writeLoop
+		echo []proc.Attrs // when it is queued, then before and after a write of it, at once or by the writeLoop
 		in   func(*fakeInput) input
 		want bool
 	}{
@@ -309,8 +308,8 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// Typed in random pieces, with secret values and parts of them in between: what is recorded is
-// what a redactor makes of it as a whole.
+// Input in random pieces, with secret values and parts of them in between, is recorded as if it had been redacted as a
+// whole.
 func TestRecordedInputIsCutAnyhow(t *testing.T) {
 	const secret = "abcabd"
 	r := rand.New(rand.NewPCG(1, 2))
@@ -345,7 +344,7 @@ func TestRecordedInputIsCutAnyhow(t *testing.T) {
 	}
 }
 
-// The limits end a recording and nothing else, and it says so.
+// The limits end a recording and nothing else. The recording has a marker that says so.
 func TestLimitsOfARecording(t *testing.T) {
 	for name, l := range map[string]Limits{
 		"limits.spoolDiskBytes (20000 bytes)": {SpoolDisk: 20_000},
@@ -389,8 +388,8 @@ func TestLimitsOfARecording(t *testing.T) {
 	}
 }
 
-// While the disk takes nothing, what waits for it is bounded: output comes later, in few
-// events, and of input too much is missing, and told to be.
+// While the disk is stalled, the memory for waiting data is bounded: output is recorded later, in few events. Excessive
+// input is dropped, and a marker says so.
 func TestRecordingOnAStuckDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -445,7 +444,7 @@ func TestRecordingOnAStuckDisk(t *testing.T) {
 	})
 }
 
-// dataOf is the data of all events of a code, and of the last of them.
+// dataOf returns the data of all events with a code, and of the last of them.
 func dataOf(recording, code string) (all, last string) {
 	for line := range strings.Lines(recording) {
 		if _, data, ok := strings.Cut(line, `,"`+code+`","`); ok {
@@ -464,7 +463,7 @@ func (d *memoryFile) Truncate(n int64) error {
 	return nil
 }
 
-// A stuckFile takes nothing until it is let go on, and then fails if it is told to.
+// A stuckFile blocks writes until on is closed. Then it fails if fail is set.
 type stuckFile struct {
 	memoryFile
 	on   chan struct{}
@@ -481,12 +480,12 @@ func (s *stuckFile) Write(p []byte) (int, error) {
 
 func (s *stuckFile) Close() error { return nil }
 
-// A disk that takes nothing of a recording holds up the job's closing, and nothing else.
+// If the disk blocks the writes of a recording, that delays the closed event of the job, and nothing else.
 func TestStuckRecordingHoldsNobodyUp(t *testing.T) {
 	for name, fail := range map[string]error{"it goes on": nil, "it fails": &fs.PathError{Op: "write", Path: "/there/session.cast", Err: syscall.ENOSPC}} {
 		synctest.Test(t, func(t *testing.T) {
 			sink := &recorder{}
-			var last atomic.Pointer[Info] // that was written
+			var last atomic.Pointer[Info] // the last info that was written
 			file := &stuckFile{on: make(chan struct{}), fail: fail}
 			f, _ := startRecorded(t, sink, Limits{}, func(m *Manager) {
 				m.settings.archive.encode = func(i Info) ([]byte, error) {
@@ -535,7 +534,7 @@ func TestStuckRecordingHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// What the spool has dropped before it was recorded is told.
+// If the spool has dropped output before it was recorded, a marker says so.
 func TestRecordingOfDroppedOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.limits.SpoolMemory = 256 << 10 }, func(*Spec) {})
@@ -569,7 +568,7 @@ func TestRecordingOfDroppedOutput(t *testing.T) {
 	})
 }
 
-// Nothing can be recorded where there are no files.
+// A recording requires that output is kept in files.
 func TestRecordNeedsFiles(t *testing.T) {
 	m := newManager(slog.New(slog.DiscardHandler))
 	_, _, err := m.Start(Spec{Argv: []string{"true"}, Record: true})

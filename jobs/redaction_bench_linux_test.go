@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// BenchmarkSecrets is what looking for 20 secret values costs: a file of ordinary words goes
-// through a pipe or a terminal into the store, with and without, by turns. ratio is the speed
-// with them by that without. All three are medians of the repetitions: what else the machine
-// does spoils some of them, and not the others.
+// BenchmarkSecrets measures the cost of the search for 20 secret values: a file of ordinary words goes through a pipe
+// or a terminal into the store, alternately with and without secrets. ratio is the speed with secrets divided by that
+// without. All three results are medians of the repetitions, since other work of the machine disturbs some of them.
 func BenchmarkSecrets(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "text")
 	text := words(8 << 20)
@@ -70,7 +69,7 @@ func BenchmarkSecrets(b *testing.B) {
 	}
 }
 
-// middle is the median.
+// middle returns the median.
 func middle(all []float64) float64 {
 	slices.Sort(all)
 	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
@@ -90,7 +89,7 @@ func benchManager(b *testing.B, o Options) (m *Manager, done func()) {
 	}
 }
 
-// throughput is how long a command takes to be closed that writes so many bytes.
+// throughput returns the time until a command is closed. It checks that the command writes size bytes.
 func throughput(b *testing.B, m *Manager, s Spec, size int64) time.Duration {
 	b.Helper()
 	s.Wait = untilClosed()
@@ -110,7 +109,7 @@ func throughput(b *testing.B, m *Manager, s Spec, size int64) time.Duration {
 	return took
 }
 
-// words is text of ordinary words.
+// words returns text of ordinary words.
 func words(size int) []byte {
 	all := strings.Fields("the server of each job passes output on and never stores what must not be seen by whoever reads the terminal because some of these programs print passwords again into logs")
 	r := rand.New(rand.NewPCG(3, 4))

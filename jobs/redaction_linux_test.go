@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// On real terminals and pipes, in every stream, what is read, stored in files and told of the
-// job has no secret in it, whatever the pieces in which it was written.
+// On real terminals and pipes, no secret appears in the read output, in files or in the info of the job, in whatever
+// pieces it was written.
 func TestRealJobsKeepSecrets(t *testing.T) {
 	dir := t.TempDir()
 	p := persistIn(dir)
@@ -61,7 +61,7 @@ func TestRealJobsKeepSecrets(t *testing.T) {
 	}
 }
 
-// A command that is not there is told without what is secret in its name.
+// The error for a command that does not exist has no secret from its name.
 func TestFailedStartsKeepSecrets(t *testing.T) {
 	m := startReal(t, Options{})
 	withSecret(m)

@@ -15,7 +15,7 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-const hunter = "hunter2hunter2" // half of it is 7 bytes
+const hunter = "hunter2hunter2" // 14 bytes
 
 // withSecret gives a manager a secret before anything is started.
 func withSecret(m *Manager) {
@@ -38,7 +38,7 @@ func (f *fakeJob) storedIs(want string) {
 	}
 }
 
-// A secret is replaced before it is stored, however it comes; offsets count what is stored.
+// A secret is replaced before it is stored, in whatever pieces it comes. Offsets count the stored bytes.
 func TestSecretsAreNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, withSecret)
@@ -56,8 +56,8 @@ func TestSecretsAreNotStored(t *testing.T) {
 	})
 }
 
-// Of what may become a secret less than half is held back for 50 ms from its last byte on, and
-// half until it is decided, or the job ends.
+// A possible beginning of a secret is held back: if it is less than half of the secret, for 50 ms after its last byte,
+// and otherwise until it is decided or the job ends.
 func TestPausesLetGoOfLessThanHalf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recorder{}
@@ -96,7 +96,7 @@ func TestPausesLetGoOfLessThanHalf(t *testing.T) {
 	})
 }
 
-// Held back is also what a source says is all.
+// A possible beginning of a secret is held back even if the source is idle, until the job ends.
 func TestIdleSourcesLetGoAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, p, src, m := startIdle(t, &recorder{}, nil)
@@ -118,8 +118,7 @@ func TestIdleSourcesLetGoAtTheEnd(t *testing.T) {
 	})
 }
 
-// What is held back is output under way: nobody is told that the job waits, or is quiet,
-// before it is there.
+// Held back output counts as output in transit: the job is not reported as waiting or quiet before it is stored.
 func TestHeldBackIsOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -148,8 +147,8 @@ func TestHeldBackIsOutput(t *testing.T) {
 	})
 }
 
-// A secret that is set while a job runs counts from then on; one that is set anew, or removed,
-// stays one for those who were given it.
+// A secret that is set while a job runs counts from then on. If it is replaced or removed, the old value stays a secret
+// for the jobs that had it.
 func TestSecretsOfRunningJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -178,7 +177,7 @@ func TestSecretsOfRunningJobs(t *testing.T) {
 	})
 }
 
-// The vault refuses what would be in the way.
+// The vault refuses values that are too short or too long, and too many secrets.
 func TestVault(t *testing.T) {
 	m := newManager(slog.New(slog.DiscardHandler))
 	for value, code := range map[string]Code{"": CodeInvalidParams, "tiny!": CodeInvalidParams, " tiny!\n": CodeInvalidParams, strings.Repeat("x", MaxSecretBytes+1): CodeLimitExceeded} {
@@ -206,7 +205,7 @@ func TestVault(t *testing.T) {
 	}
 }
 
-// Nothing that is told of a job has a secret in it.
+// No report about a job contains a secret.
 func TestSecretsAreNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recorder{}
@@ -256,7 +255,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 	})
 }
 
-// Errors say nothing of it, nor does the log.
+// Neither errors nor the log contain a secret.
 func TestSecretsInWords(t *testing.T) {
 	var log bytes.Buffer
 	m := newManager(slog.New(slog.NewTextHandler(&log, nil)))
@@ -282,7 +281,7 @@ func TestSecretsInWords(t *testing.T) {
 	}
 }
 
-// What the person at the client has answered is secret in that job, until it is closed.
+// A password that the client has answered is a secret of that job until the job is closed.
 func TestAnswersAreSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, term, in := startAsking(t, SecretPolicy{Ask: true})
@@ -310,7 +309,7 @@ func TestAnswersAreSecret(t *testing.T) {
 	})
 }
 
-// The echo of a secret is not matched, though it is not what was typed.
+// The echo of a secret is not matched, although it differs from the typed input.
 func TestEchoOfASecret(t *testing.T) {
 	f := startFakeWith(t, &recorder{}, withSecret)
 	defer f.end()

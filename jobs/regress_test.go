@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Each of these was wrong once.
+// Each of these tests is for a bug that was fixed.
 
 func TestRangeTakesNoMoreThanIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestPipelinedCursorReads(t *testing.T) {
 	})
 }
 
-// asPipe makes the job one whose input is a pipe.
+// asPipe changes the input of the job to a pipe.
 func (f *fakeJob) asPipe() { f.Job.term = nil }
 
 func TestWithdrawnEOFLeavesTheInputOpen(t *testing.T) {
@@ -62,7 +62,7 @@ func TestWithdrawnEOFLeavesTheInputOpen(t *testing.T) {
 	})
 }
 
-// What was not sent is no part of the line that the terminal has.
+// Input that was not sent does not count for the length of the terminal's line.
 func TestRefusedInputIsNoLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -78,7 +78,7 @@ func TestRefusedInputIsNoLine(t *testing.T) {
 		fits, _ := f.Write(Input{Text: strings.Repeat("z", 3000)})
 		f.in.room <- 3000
 		must(t, fits)
-		// An interrupt throws the line away.
+		// An interrupt discards the line.
 		line, _ := f.Write(Input{Text: "\x03" + strings.Repeat("z", 3000)})
 		f.in.room <- 3001
 		must(t, line)

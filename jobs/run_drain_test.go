@@ -9,7 +9,7 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// A slowDrain says when it was asked, and answers when the test does.
+// A slowDrain reports each Drain to the test, which answers it.
 type slowDrain struct {
 	*fakeSource
 	asked chan struct{}
@@ -17,8 +17,8 @@ type slowDrain struct {
 
 func (s slowDrain) Drain() { s.asked <- struct{}{} }
 
-// TestTimeoutWhileDrained: a leader that has ended in time is not told as late, nor is what
-// it has left ended, where reading its output takes beyond the time.
+// If a leader ends before the timeout, and the drain of its output takes longer, the run has not timed out, and the
+// processes that the leader has left are not ended.
 func TestTimeoutWhileDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeJob{t: t, m: newManager(slog.New(slog.DiscardHandler)), sink: &recorder{}, proc: newFakeProcess(), out: newFakeSource()}

@@ -15,14 +15,14 @@ import (
 
 var searchMiB = flag.Int("searchmib", 64, "how many MiB of output BenchmarkSearch searches")
 
-// benchOutput is a job whose output is in a file alone, as of a job that is closed: log lines,
-// one in five in colour where colour is set, and one at the end that is looked for.
+// benchOutput returns a manager with a job whose output is only in a file, as after the job was closed, and the path of
+// the file: log lines, one in five coloured if colour is set, and at the end the line to be found.
 func benchOutput(b *testing.B, colour bool) (*Manager, string) {
 	b.Helper()
 	return benchStored(b, colour, 0, 2*int64(*searchMiB)<<20)
 }
 
-// benchStored keeps no more of it than a head and a tail.
+// benchStored is like benchOutput, but keeps only a head and a tail of the output.
 func benchStored(b *testing.B, colour bool, head, tail int64) (*Manager, string) {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "stdout.txt")
@@ -56,7 +56,7 @@ func benchStored(b *testing.B, colour bool, head, tail int64) (*Manager, string)
 	return m, path
 }
 
-// BenchmarkSearch looks for what stands at the end alone, and has grep do the same.
+// BenchmarkSearch searches for a line that is only at the end, and compares with grep.
 func BenchmarkSearch(b *testing.B) {
 	for _, kind := range []struct {
 		name   string
@@ -88,7 +88,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchCapped is the same of what the default cap of 64 MiB leaves of that output.
+// BenchmarkSearchCapped does the same with the part of that output that the default limit of 64 MiB keeps.
 func BenchmarkSearchCapped(b *testing.B) {
 	m, path := benchStored(b, false, 8<<20, 56<<20)
 	info, err := os.Stat(path)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A cursor that this search cannot have had is refused; that of a job which was removed is not.
+// A cursor that this search cannot have returned is refused. The cursor of a removed job is not.
 func TestSearchForeignCursor(t *testing.T) {
 	m, _ := searchable(1<<20, map[Stream]string{Stdout: "x", Stderr: "x"}, map[Stream]string{Stdout: "x"}, map[Stream]string{Stdout: "x"})
 	m.registry.jobs[3].spec.Group = "g"
@@ -53,10 +53,10 @@ func TestSearchForeignCursor(t *testing.T) {
 	}
 }
 
-// While a job goes on writing, offsets from the end stay those of the first answer that came to the
-// stream: counted anew for each, they would leave out what lies between.
+// While a job writes, offsets from the end stay relative to the end at the first page of the stream: otherwise the
+// pages would skip the output between their ends.
 func TestSearchCursorKeepsTheEnd(t *testing.T) {
-	const line = "a needle\n" // at 2 of 9
+	const line = "a needle\n" // 9 bytes, with the match at 2
 	count := func(spec SearchSpec) (all []string) {
 		m, _ := searchable(1<<20, map[Stream]string{Stdout: strings.Repeat(line, 100), Stderr: strings.Repeat(line, 100)})
 		spec.Literal, spec.MaxMatches = "needle", 7
@@ -87,7 +87,7 @@ func TestSearchCursorKeepsTheEnd(t *testing.T) {
 		{SearchSpec{From: at(-50), To: at(-20)}, 50, 80},
 		{SearchSpec{To: at(-20)}, 0, 80},
 		{SearchSpec{From: at(-50), To: at(90)}, 50, 90},
-		{SearchSpec{From: at(-50)}, 50, 1120}, // to what the end is by then
+		{SearchSpec{From: at(-50)}, 50, 1120}, // up to the end at the last page
 		{SearchSpec{From: at(-50), Reverse: true}, 50, 100},
 		{SearchSpec{From: at(-50), To: at(-20), Reverse: true}, 50, 80},
 		{SearchSpec{From: at(30), To: at(-20), Reverse: true}, 30, 80},
@@ -101,7 +101,7 @@ func TestSearchCursorKeepsTheEnd(t *testing.T) {
 			t.Errorf("%s: %d matches %v, want %d", bounds(test.spec), len(got), got, len(want))
 		}
 	}
-	// A stream that is come to later has its own end, from which as much is searched.
+	// A later stream has its own end, so that the same amount of it is searched.
 	for _, backwards := range []bool{false, true} {
 		got := count(SearchSpec{From: at(-50), To: at(-20), Reverse: backwards})
 		if len(got) != 60 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 60 {
@@ -110,8 +110,8 @@ func TestSearchCursorKeepsTheEnd(t *testing.T) {
 	}
 }
 
-// A cursor goes on with its own search alone: another one would leave out what stands before it, and
-// tell what its reader takes for the rest. How much is told at a time is not part of a search.
+// A cursor is valid only for its own search: another search would skip the output before the cursor, and the client
+// would take the answer for the rest. The size of the pages may change.
 func TestSearchCursorIsOfOneSearch(t *testing.T) {
 	output := map[Stream]string{Stdout: "x1 x2\nX3 x4\n"}
 	m, _ := searchable(1<<20, output, output)
@@ -161,7 +161,7 @@ func TestSearchCursorIsOfOneSearch(t *testing.T) {
 	}
 }
 
-// bounds tells the bounds of a search.
+// bounds returns the bounds of a search as text.
 func bounds(s SearchSpec) string {
 	at := func(off *int64) string {
 		if off == nil {

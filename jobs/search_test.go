@@ -13,7 +13,7 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// searchable is a manager with jobs that have so much in memory of each of their streams.
+// searchable returns a manager with jobs with these outputs. Each stream keeps as many bytes as memory allows.
 func searchable(memory int, outputs ...map[Stream]string) (*Manager, []SearchTarget) {
 	m := newManager(slog.New(slog.DiscardHandler))
 	for i, out := range outputs {
@@ -32,7 +32,7 @@ func searchable(memory int, outputs ...map[Stream]string) (*Manager, []SearchTar
 	return m, m.SearchTargets("")
 }
 
-// runSearch is a search as the tests want it unless they say otherwise.
+// runSearch runs a search, with defaults for the limits.
 func runSearch(t *testing.T, m *Manager, spec SearchSpec) SearchResult {
 	t.Helper()
 	if spec.MaxMatches == 0 {
@@ -54,7 +54,7 @@ func runSearch(t *testing.T, m *Manager, spec SearchSpec) SearchResult {
 	return res
 }
 
-// told is where matches are: job, stream, offsets.
+// told returns the place of each match: job, stream, offsets.
 func told(all []SearchMatch) (list []string) {
 	for _, m := range all {
 		list = append(list, fmt.Sprintf("%d %s %d-%d", m.Job, m.Stream, m.Start, m.End))
@@ -62,7 +62,7 @@ func told(all []SearchMatch) (list []string) {
 	return list
 }
 
-// page has all the matches of a search that is asked for in pages.
+// page returns all matches of a search that is run in pages, and the number of pages.
 func page(t *testing.T, m *Manager, spec SearchSpec) (all []SearchMatch, pages int) {
 	t.Helper()
 	for {
@@ -79,7 +79,7 @@ func page(t *testing.T, m *Manager, spec SearchSpec) (all []SearchMatch, pages i
 	}
 }
 
-// Jobs and their streams are searched in order; a page ends anywhere.
+// Jobs and their streams are searched in order. A page may end anywhere.
 func TestSearchJobs(t *testing.T) {
 	m, _ := searchable(1<<20,
 		map[Stream]string{PTY: "x1\nx2\n"}, map[Stream]string{Stdout: "x3\n", Stderr: "no\nx4\n"}, map[Stream]string{}, map[Stream]string{Stdout: "", Stderr: "x5"})
@@ -108,7 +108,7 @@ func TestSearchJobs(t *testing.T) {
 	}
 }
 
-// A removed job is passed over, also where it was there when the search began.
+// A removed job is skipped, even if it is removed after the search has begun.
 func TestSearchRemoved(t *testing.T) {
 	m, targets := searchable(1<<20, map[Stream]string{PTY: "x"}, map[Stream]string{PTY: "x"})
 	delete(m.registry.jobs, 1)
@@ -122,7 +122,7 @@ func TestSearchRemoved(t *testing.T) {
 	}
 }
 
-// A search that is cancelled, or whose server ends, says so, while it runs and while it waits.
+// A cancel or a shutdown ends a search with the corresponding error, while it runs and while it waits for a slot.
 func TestSearchCanceled(t *testing.T) {
 	m, _ := searchable(1<<20, map[Stream]string{PTY: "x"})
 	canceled := make(chan struct{})
@@ -131,7 +131,7 @@ func TestSearchCanceled(t *testing.T) {
 	if err := spec.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	for range 20 { // select has a choice
+	for range 20 { // select may choose another case
 		if _, err := m.Search(&spec, m.SearchTargets(""), canceled); err == nil || err.Code != CodeCanceled {
 			t.Fatalf("error %v", err)
 		}
@@ -152,7 +152,7 @@ func TestSearchCanceled(t *testing.T) {
 	}
 }
 
-// A pattern that explodes ends its search.
+// A pattern that exceeds its time limit ends the search.
 func TestSearchPatternFails(t *testing.T) {
 	m, _ := searchable(1<<20, map[Stream]string{PTY: strings.Repeat(strings.Repeat("a", 60)+"\n", 50)})
 	defer match.StopClock()
@@ -190,7 +190,7 @@ func TestSearchCompile(t *testing.T) {
 	}
 }
 
-// What was looked at is told, of each page what it has looked at.
+// The result has the number of jobs and bytes searched, for each page separately.
 func TestSearchTellsHowMuch(t *testing.T) {
 	data := "first\n" + strings.Repeat("y", 1<<20) + "\nlast\n"
 	m, _ := searchable(256<<10, map[Stream]string{PTY: data}, map[Stream]string{Stdout: "first\n", Stderr: ""}, map[Stream]string{})

@@ -15,7 +15,7 @@ import (
 
 var asks = inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Password, Confidence: inputwait.Exact, PID: 7, Why: "it reads"}
 
-// A changingTerminal has the modes that the test gives it, and counts who asks.
+// A changingTerminal has modes that the test sets, and counts the calls of Attrs.
 type changingTerminal struct {
 	fakeTerminal
 	mu    *sync.Mutex
@@ -49,7 +49,7 @@ func (t changingTerminal) asks() int {
 	return *t.asked
 }
 
-// A typedInto keeps what was written to it, and the memory from which it was.
+// A typedInto keeps the written input, and the memory that it was written from.
 type typedInto struct {
 	*fakeInput
 	mu   sync.Mutex
@@ -71,7 +71,7 @@ func (i *typedInto) typed() string {
 	return i.text
 }
 
-// startAsking starts a job whose passwords the client answers.
+// startAsking starts a job with a policy for passwords, and with a simulated terminal, looker and input.
 func startAsking(t *testing.T, p SecretPolicy) (*fakeJob, *fakeLooker, changingTerminal, *typedInto) {
 	t.Helper()
 	l := &fakeLooker{sees: works, began: time.Now()}
@@ -87,9 +87,9 @@ func newTerminal() changingTerminal {
 	return changingTerminal{mu: &sync.Mutex{}, attrs: &proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3}, asked: new(int), front: &proc.Foreground{PID: 7, Command: "sudo ls"}}
 }
 
-// swapInput has the job write to in.
+// swapInput makes the job write to in.
 func swapInput(f *fakeJob, in *typedInto) {
-	go func() { // what Write would wait for
+	go func() { // Write would wait for this.
 		for {
 			select {
 			case f.in.room <- 1 << 20:
@@ -101,13 +101,13 @@ func swapInput(f *fakeJob, in *typedInto) {
 	f.Job.actor.turn(func() { f.input.to = nowInto{in} })
 }
 
-// A nowInto takes all at once, so that no writeLoop is needed, which has the input that the
-// job was started with.
+// A nowInto takes all input at once, so that the writeLoop is not used: that has the input with which the job was
+// started.
 type nowInto struct{ *typedInto }
 
 func (i nowInto) WriteNow(p []byte) (int, error) { return i.Write(p) }
 
-// secrets are what a sink was told of passwords.
+// secrets returns the reports about passwords to a sink.
 func (r *recorder) secrets() (told []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,8 +132,8 @@ func (f *fakeJob) secretsAre(want ...string) {
 	}
 }
 
-// Nobody looks while echo is on; the terminal is asked some times after output, and then not
-// any more. With echo off the client is asked once, behind the prompt, whichever came first.
+// While echo is on there are no input probes; after output the terminal's modes are read a few times, and then no more.
+// If echo is off, the client is asked once, after the prompt, whether the prompt or the change of echo came first.
 func TestSecretIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, term, _ := startAsking(t, SecretPolicy{Ask: true})
@@ -153,7 +153,7 @@ func TestSecretIsAskedFor(t *testing.T) {
 		f.secretsAre(`1.1 "$ Password:" sudo ls #1 after 12`)
 		n := len(l.taken())
 		term.echo(true)
-		l.set(works) // it has had enough of waiting, and goes on in silence
+		l.set(works) // the wait times out, and the program goes on silently
 		time.Sleep(time.Minute)
 		f.secretsAre(`1.1 "$ Password:" sudo ls #1 after 12`, "1.1 over")
 		if more := len(l.taken()) - n; more > 30 {
@@ -163,7 +163,7 @@ func TestSecretIsAskedFor(t *testing.T) {
 	})
 }
 
-// Without the capability the terminal is not even asked.
+// Without the capability, not even the terminal's modes are read.
 func TestSecretIsNotAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, term, _ := startAsking(t, SecretPolicy{})
@@ -179,8 +179,8 @@ func TestSecretIsNotAskedFor(t *testing.T) {
 	})
 }
 
-// What the client answers is typed with a line end, and wiped; a second one, and one for a
-// wait that is over, go nowhere. Attempts count while the same command asks.
+// The client's answer is typed with a line end, and wiped. A second answer, and one for a wait that is over, are
+// dropped. The attempts are counted while the same command asks.
 func TestSecretIsTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, term, in := startAsking(t, SecretPolicy{Ask: true, ClientOnly: true})
@@ -193,7 +193,7 @@ func TestSecretIsTyped(t *testing.T) {
 			v.PID = pid
 			f.says(text)
 			synctest.Wait()
-			l.set(v) // behind the output: a look may be due at this very moment
+			l.set(v) // after the output, since a probe may be due at this moment
 			time.Sleep(time.Second)
 		}
 		prompt("Password: ", 7, "sudo ls")
@@ -216,7 +216,7 @@ func TestSecretIsTyped(t *testing.T) {
 		synctest.Wait()
 		l.set(works)
 		time.Sleep(time.Second)
-		prompt("\r\nPassword: ", 8, "sudo ls") // started once more
+		prompt("\r\nPassword: ", 8, "sudo ls") // the command was started again
 		f.AnswerSecret("1.3", []byte("a"))
 		synctest.Wait()
 		l.set(works)
@@ -239,7 +239,7 @@ func TestSecretIsTyped(t *testing.T) {
 	})
 }
 
-// Somebody else who types ends the question, as a program does that reads something else.
+// The question ends if other input is typed, or if the program reads something else.
 func TestSecretIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, term, _ := startAsking(t, SecretPolicy{Ask: true})
@@ -263,8 +263,8 @@ func TestSecretIsTakenBack(t *testing.T) {
 	})
 }
 
-// With clientOnly nobody types into a password prompt, whether the input comes then or was
-// queued before; a signal key goes through, and so does all else while echo is on.
+// With clientOnly, no input is typed into a password prompt, except for a signal key. While echo is on, all input is
+// typed.
 func TestSecretInputOfTheClientOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, _, term, in := startAsking(t, SecretPolicy{ClientOnly: true})
@@ -294,7 +294,7 @@ func TestSecretInputOfTheClientOnly(t *testing.T) {
 	})
 }
 
-// What was queued before echo was switched off is refused as well, when its turn comes.
+// Input that was queued before echo was switched off is refused too, when its turn comes.
 func TestSecretInputThatWasQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.secrets = SecretPolicy{Ask: true, ClientOnly: true} })
@@ -313,7 +313,7 @@ func TestSecretInputThatWasQueued(t *testing.T) {
 	})
 }
 
-// What is being typed when echo is switched off is withdrawn, with what was typed of it.
+// Input that is being typed when echo is switched off is cancelled. The error has the number of bytes typed.
 func TestSecretInputThatWasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.secrets = SecretPolicy{ClientOnly: true} })
@@ -334,8 +334,8 @@ func TestSecretInputThatWasBegun(t *testing.T) {
 	})
 }
 
-// A password that is too long is told nobody, and asked for once more; and who prints nothing
-// at all is asked for too.
+// If a password is too long to be typed, it is dropped, and the client is asked again. The client is also asked if the
+// program prints no prompt.
 func TestSecretThatCannotBeTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, term, in := startAsking(t, SecretPolicy{Ask: true})

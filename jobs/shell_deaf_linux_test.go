@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A shell whose line editor is off is told as what it is, with how that ends, and takes commands again
-// when it does.
+// If the line editor of a shell is off, the errors say so and how to switch it on. Then the shell takes commands again.
 func TestExecWithoutEditor(t *testing.T) {
 	for name, say := range map[string]struct{ off, on string }{
 		"bash": {"set +o emacs; true", "set -o emacs"}, "zsh": {"unsetopt zle", "setopt zle"},
@@ -47,7 +46,7 @@ func TestExecWithoutEditor(t *testing.T) {
 	}
 }
 
-// Keys that somebody takes away from fish are bound again.
+// If the server's key bindings are erased from fish, they are bound again.
 func TestExecWithoutKeys(t *testing.T) {
 	m := startReal(t, Options{})
 	j := startShell(t, m, "fish", nil)

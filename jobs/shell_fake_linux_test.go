@@ -17,26 +17,25 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// A fakeShell is a shell with integration that the test plays: it reads what is handed to it, and says
-// what it does.
+// A fakeShell is a simulated shell with integration: the test reads the commands handed to it, and writes its marks.
 type fakeShell struct {
 	*fakeJob
 	look   *fakeLooker
 	keys   *keyInput
-	struck chan struct{} // an interrupt is to be sent
-	send   chan struct{} // it may be
+	struck chan struct{} // receives a value when the server sends an interrupt
+	send   chan struct{} // lets that interrupt through
 	feed   *bufio.Reader
 }
 
 const fakeNonce = "0123456789abcdef0123456789abcdef"
 
-// lineEditor is a shell that reads a line, as a look sees it.
+// lineEditor is the result of a probe of a shell that reads a line.
 var lineEditor = inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Raw, Confidence: inputwait.Exact, PID: os.Getpid(), Turns: 1, Why: "it reads"}
 
 // A keyInput keeps what is typed.
 type keyInput struct {
 	typed chan string
-	pass  func() // called before a key is; nil: nothing is
+	pass  func() // called before each key; may be nil
 }
 
 func (i *keyInput) Write(p []byte) (int, error) {
@@ -52,13 +51,13 @@ func (i *keyInput) Interrupt(uint64)             {}
 func (i *keyInput) GiveUp(uint64)                {}
 func (i *keyInput) Close() error                 { return nil }
 
-// A struckProcess lets the test see an interrupt before it is sent.
+// A struckProcess blocks an interrupt until the test lets it through.
 type struckProcess struct {
 	*fakeProcess
 	struck, send chan struct{}
 }
 
-func (p *struckProcess) PID() int { return os.Getpid() } // which goes on executing the same program
+func (p *struckProcess) PID() int { return os.Getpid() } // The image of this process does not change.
 
 func (p *struckProcess) Signal(keeper.Target, syscall.Signal) error {
 	p.struck <- struct{}{}
@@ -101,7 +100,7 @@ func startFakeShell(t *testing.T) *fakeShell {
 	return s
 }
 
-// tells has the shell write marks.
+// tells makes the shell write marks.
 func (s *fakeShell) tells(payloads ...string) {
 	var text strings.Builder
 	for _, p := range payloads {
@@ -110,15 +109,15 @@ func (s *fakeShell) tells(payloads ...string) {
 	s.says(text.String())
 }
 
-// heard returns when all that the shell has told was taken up.
+// heard returns when all marks of the shell are handled.
 func (s *fakeShell) heard() {
 	s.t.Helper()
-	s.says("x") // behind which the marks are there for the next turn
+	s.says("x") // When it is stored, the marks are there for the next turn.
 	must(s.t, s.History())
-	must(s.t, s.History()) // which the turn under way cannot have answered
+	must(s.t, s.History()) // The turn that was already running cannot have answered this one.
 }
 
-// takes has the shell read what is handed to it.
+// takes makes the shell read the text handed to it, and checks that.
 func (s *fakeShell) takes(want string) {
 	s.t.Helper()
 	key := string(shellmark.Zsh.Trigger())
@@ -150,7 +149,7 @@ func (s *fakeShell) runs(command string, interrupt bool) Pending[ExecResult] {
 	return p
 }
 
-// strikes has somebody press Ctrl-C.
+// strikes types Ctrl-C.
 func (s *fakeShell) strikes() {
 	s.t.Helper()
 	w, err := s.Write(Input{Keys: []string{"Ctrl-C"}})
@@ -163,7 +162,7 @@ func (s *fakeShell) strikes() {
 	}
 }
 
-// runsThrough has the shell run one more command, from its request to its end.
+// runsThrough runs one more command, from its request to its end.
 func (s *fakeShell) runsThrough(id int64, command string) {
 	s.t.Helper()
 	one := s.runs(command, false)
@@ -172,7 +171,7 @@ func (s *fakeShell) runsThrough(id int64, command string) {
 	s.ended(one, id, 0)
 }
 
-// ended awaits the end of a command.
+// ended waits for the end of a command, and checks it.
 func (s *fakeShell) ended(p Pending[ExecResult], id int64, exit int) {
 	s.t.Helper()
 	if c := must(s.t, p).Command; c.ID != id || c.ExitCode == nil || *c.ExitCode != exit {
@@ -180,7 +179,7 @@ func (s *fakeShell) ended(p Pending[ExecResult], id int64, exit int) {
 	}
 }
 
-// became awaits an error that says what has become of a command.
+// became waits for an error, and checks the fate of the command in it.
 func (s *fakeShell) became(p Pending[ExecResult], id int64, fate CommandFate) {
 	s.t.Helper()
 	if e := refused(s.t, p, CodeCanceled); e.CommandID != id || e.Fate != fate {
@@ -188,7 +187,7 @@ func (s *fakeShell) became(p Pending[ExecResult], id int64, fate CommandFate) {
 	}
 }
 
-// A mark speaks of the command that has its number: what is left of one that was dropped is told of no other.
+// A mark counts only for the command with its number: late marks of a dropped command do not count for another one.
 func TestExecPairsByNumber(t *testing.T) {
 	s := startFakeShell(t)
 	one, two := s.runs("echo one", false), s.runs("echo two", false)
@@ -203,7 +202,7 @@ func TestExecPairsByNumber(t *testing.T) {
 	s.ended(two, 2, 3)
 }
 
-// A command whose beginning was lost on the way has run all the same, once.
+// If the begin mark of a command was lost, the command has still run, once.
 func TestExecBeginningIsLost(t *testing.T) {
 	s := startFakeShell(t)
 	one := s.runs("echo one", false)
@@ -216,7 +215,7 @@ func TestExecBeginningIsLost(t *testing.T) {
 	}
 }
 
-// One that an interrupt has hit that was sent before it is handed once more.
+// If an interrupt that was sent before a command drops it, the command is handed over again.
 func TestExecHandedOnceMore(t *testing.T) {
 	s := startFakeShell(t)
 	s.strikes()
@@ -228,14 +227,14 @@ func TestExecHandedOnceMore(t *testing.T) {
 	s.ended(one, 1, 0)
 }
 
-// The server's own interrupt is for the command that runs: until it is sent, nothing is handed to the
-// shell, and none is sent where the command has ended.
+// The server's own interrupt is only for the running command: until it is sent, no further command is handed to the
+// shell, and if the command has ended, no interrupt is sent.
 func TestExecInterruptsNoOther(t *testing.T) {
 	s := startFakeShell(t)
 	one := s.runs("echo one", true)
 	s.takes("n1 echo one")
 	s.tells("L;1;0", "B;1")
-	must(t, s.History()) // it is taken to run, or will be when it is cancelled
+	must(t, s.History()) // It counts as running, or will when it is cancelled.
 	one.Cancel()
 	refused(t, one, CodeCanceled)
 	<-s.struck
@@ -251,14 +250,15 @@ func TestExecInterruptsNoOther(t *testing.T) {
 	s.takes("n2 echo two")
 	two.Cancel()
 	s.became(two, 2, CommandInterrupted)
-	s.tells("L;2;0", "B;2", "E;2;0;/", "R") // it has ended before anybody could
+	s.tells("L;2;0", "B;2", "E;2;0;/", "R") // It has ended before an interrupt could be sent.
 	s.runsThrough(3, "echo three")
 	if len(s.struck) > 0 {
 		t.Error("an interrupt was sent for a command that had ended")
 	}
 }
 
-// Where the shell has read a command and is seen to read on, it is asked, and its answer decides.
+// If the shell has read a command, and a probe shows that it reads a line again, the server asks the shell, and its
+// answer decides.
 func TestExecInDoubt(t *testing.T) {
 	doubted := func(t *testing.T, struck bool) (*fakeShell, Pending[ExecResult]) {
 		s := startFakeShell(t)
@@ -317,7 +317,7 @@ func TestExecInDoubt(t *testing.T) {
 	})
 }
 
-// What the shell has not read of a command is taken back, and certainly does not run.
+// A command that the shell has not read is taken back, and certainly does not run.
 func TestExecNotRead(t *testing.T) {
 	s := startFakeShell(t)
 	one := s.runs("echo one", false)
@@ -342,8 +342,8 @@ func TestExecNotRead(t *testing.T) {
 	s.ended(two, 2, 0)
 }
 
-// A command whose end an interrupt has taken away, with the prompt behind it, keeps nobody waiting: the
-// shell is seen to read, and asked. Where it runs on, that is all.
+// If an interrupt has discarded the end mark of a command, and the prompt after it, no request waits forever: a probe
+// shows that the shell reads, and the server asks it. If the command still runs, nothing more happens.
 func TestExecEndIsLost(t *testing.T) {
 	for _, runs := range []bool{false, true} {
 		t.Run(fmt.Sprintf("runs=%v", runs), func(t *testing.T) {
@@ -355,7 +355,7 @@ func TestExecEndIsLost(t *testing.T) {
 			s.says("\x1b[?2004h")
 			two := s.runs("echo two", false)
 			likely := lineEditor
-			likely.State, likely.Confidence = inputwait.Listening, inputwait.Likely // while others run
+			likely.State, likely.Confidence = inputwait.Listening, inputwait.Likely // as if other processes ran
 			s.look.set(likely)
 			s.takes("h2 ")
 			s.look.set(works)
@@ -364,7 +364,7 @@ func TestExecEndIsLost(t *testing.T) {
 				s.heard()
 				s.look.set(likely)
 				for range 3 {
-					must(t, s.Info()) // which looks
+					must(t, s.Info()) // It makes a probe.
 				}
 				if len(s.keys.typed) > 0 {
 					t.Fatalf("%q was typed into what runs", <-s.keys.typed)

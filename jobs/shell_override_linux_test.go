@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A function named builtin keeps our hooks from their work: the refusal says so, and what it says helps.
+// A function named builtin disables the server's hooks. The error says so, and its remedy works.
 func TestExecBesideAFunctionNamedBuiltin(t *testing.T) {
 	for _, name := range execShells[:2] { // fish has no such functions
 		t.Run(name, func(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// startReading starts a shell whose own start-up file has a text.
+// startReading starts a shell with a text as its own start-up file.
 func startReading(t *testing.T, name, text string) (*Manager, *Job) {
 	t.Helper()
 	needProgram(t, name)
-	home := t.TempDir() // which is removed when the shell has ended
+	home := t.TempDir() // removed after the shell has ended
 	file := filepath.Join(home, map[string]string{"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}[name])
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -44,11 +44,11 @@ func askExec(t *testing.T, j *Job, o ExecOptions) Pending[ExecResult] {
 	return p
 }
 
-// bare is how a shell is started without its user's files.
+// bare has the command that starts each shell without the user's files.
 var bare = map[string]string{"bash": "bash --norc", "zsh": "zsh -f", "fish": "fish --no-config"}
 
-// A program that start-up files have had take the shell's place is seen without anybody asking, be it
-// the same shell.
+// If the start-up files replace the shell by another program, even by the same shell, the server detects that without a
+// request.
 func TestShellReplacedByItsFiles(t *testing.T) {
 	for _, name := range execShells {
 		for _, by := range []string{"sh", "sleep 1000", bare[name]} {
@@ -73,7 +73,7 @@ func TestShellReplacedByItsFiles(t *testing.T) {
 	}
 }
 
-// A shell that another file starts in its place, with what it was given, is the shell.
+// If a script of the shell's name executes the shell with its own arguments, the integration works.
 func TestShellByAScript(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -103,8 +103,8 @@ func TestShellByAScript(t *testing.T) {
 	}
 }
 
-// A program of start-up files that waits for somebody is named to who asks, and to who does not want to
-// wait; it can be left, and what waits for the shell runs then.
+// If the start-up files run a program that waits for input, errors name that program. When the program is left, a
+// command that waits for the shell runs.
 func TestShellKeptByAProgram(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestShellKeptByAProgram(t *testing.T) {
 	}
 }
 
-// A shell that simply reads its files keeps a command in line that is not to wait for another one.
+// While a shell just reads its start-up files, a command with FailBusy is queued and not refused.
 func TestShellThatReadsItsFilesIsNotBusy(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestShellThatReadsItsFilesIsNotBusy(t *testing.T) {
 	}
 }
 
-// An interrupt that ends the reading of start-up files leaves a shell that takes commands.
+// If an interrupt ends the reading of start-up files, the shell still takes commands.
 func TestShellInterruptedInItsFiles(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
@@ -180,8 +180,8 @@ func TestShellInterruptedInItsFiles(t *testing.T) {
 	}
 }
 
-// What answers a question of start-up files reaches it behind a command in line, also where something of theirs runs
-// beside it.
+// Input that answers a question of the start-up files is typed although a command is queued before it, even if they
+// also run another process.
 func TestWriteReachesStartUpFiles(t *testing.T) {
 	for name, ask := range map[string]string{"bash": "read -p 'q? ' x", "zsh": "read 'x?q? '", "fish": "read -g -P 'q? ' x"} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestWriteReachesStartUpFiles(t *testing.T) {
 	}
 }
 
-// A directory whose name has to be quoted is known all the same.
+// The integration works if the name of the temporary directory has to be quoted.
 func TestShellInQuotedDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), `o'b "c\d`)
 	if err := os.Mkdir(dir, 0o700); err != nil {

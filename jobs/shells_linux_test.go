@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// makeShell puts a program of the name of a shell into a directory.
+// makeShell creates a program with the name of a shell in a directory.
 func makeShell(t *testing.T, dir, name, script string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -18,8 +18,7 @@ func makeShell(t *testing.T, dir, name, script string) string {
 	return path
 }
 
-// shellsIn are the shells of a directory, as name: version, where the whole system's list is
-// not looked at.
+// shellsIn returns the shells found in a directory, by name.
 func shellsIn(t *testing.T, m *Manager, dir string) map[string]ShellInfo {
 	t.Helper()
 	all, err := m.Shells(nil)
@@ -35,8 +34,8 @@ func shellsIn(t *testing.T, m *Manager, dir string) map[string]ShellInfo {
 	return found
 }
 
-// Shells are asked for their versions once, until their file changes; those that hang, flood,
-// fail or leave something behind harm nobody.
+// Shells are asked for their versions once, until their file changes. Shells that flood, fail or leave processes behind
+// do no harm.
 func TestShells(t *testing.T) {
 	dir := t.TempDir()
 	count := filepath.Join(dir, "count")
@@ -73,8 +72,8 @@ func TestShells(t *testing.T) {
 	}
 }
 
-// A shell that does not answer is awaited no longer than whoever asks wants to, and nothing of
-// it is left when the server has ended.
+// A request that waits for a shell that does not answer can be cancelled, and no process of the shell is left after the
+// server has ended.
 func TestShellThatHangs(t *testing.T) {
 	dir := t.TempDir()
 	started := filepath.Join(dir, "started")
@@ -90,7 +89,7 @@ func TestShellThatHangs(t *testing.T) {
 		_, err := m.Shells(cancel)
 		over <- err
 	}()
-	f, err := os.Open(started) // once it runs
+	f, err := os.Open(started) // returns when it runs
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +122,7 @@ func TestVersionIn(t *testing.T) {
 	}
 }
 
-// BenchmarkPlatform is what initialize asks for: it runs no program.
+// BenchmarkPlatform measures the information for initialize, which runs no program.
 func BenchmarkPlatform(b *testing.B) {
 	m, err := NewManager(Options{})
 	if err != nil {
@@ -139,7 +138,7 @@ func BenchmarkPlatform(b *testing.B) {
 	}
 }
 
-// BenchmarkShells is what platform/get does once the shells have told their versions.
+// BenchmarkShells measures platform/get when the versions of the shells are known.
 func BenchmarkShells(b *testing.B) {
 	m, err := NewManager(Options{})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"shelld/jobs/stored"
 )
 
-// What a job has come to is written down when there are descriptors again, be nothing else asked of the
-// server.
+// If there were no descriptors at the end of a job, its final info.json is written when there are some again, even
+// without any other request to the server.
 func TestEndIsWrittenWhenThereAreDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var short atomic.Bool
@@ -34,20 +34,20 @@ func TestEndIsWrittenWhenThereAreDescriptors(t *testing.T) {
 		f.proc.exit(7)
 		f.proc.gone()
 		<-f.ended
-		time.Sleep(10 * recordTime) // by the bubble's clock
+		time.Sleep(10 * recordTime) // in fake time
 		short.Store(false)
 		time.Sleep(2 * recordTime)
 		synctest.Wait()
 		text, err := os.ReadFile(strings.TrimSuffix(path, stored.RecordingFile) + stored.InfoFile)
-		if err != nil || !strings.HasPrefix(string(text), "1 closed pty 10") { // as these tests write it
+		if err != nil || !strings.HasPrefix(string(text), "1 closed pty 10") { // in the format of these tests
 			t.Errorf("written is %s, %v", text, err)
 		}
 		f.finish()
 	})
 }
 
-// A recording whose file cannot be made for want of descriptors is made when there are some, with what
-// came meanwhile; where the job has ended before that, it is told.
+// If a recording cannot be created for lack of descriptors, it is created when there are some, with the output of the
+// time before. If the job ends first, that is reported.
 func TestRecordingWaitsForDescriptors(t *testing.T) {
 	for _, enough := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestRecordingWaitsForDescriptors(t *testing.T) {
 				}
 			})
 			f.emits("while there are none")
-			time.Sleep(10 * recordTime) // by the bubble's clock
+			time.Sleep(10 * recordTime) // in fake time
 			short.Store(!enough)
 			f.proc.exit(0)
 			f.proc.gone()

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// withoutDescriptors has this process open nothing more until undo is called. None is free below 3, whatever else is
-// closed meanwhile.
+// withoutDescriptors makes all opens of this process fail until undo is called. The descriptors below 3 stay in use,
+// even if others are closed meanwhile.
 func withoutDescriptors(t *testing.T) (undo func()) {
 	t.Helper()
 	return withDescriptors(t, 3)
 }
 
-// withDescriptors has this process open only what is below a number until undo is called.
+// withDescriptors limits this process to descriptors below a number until undo is called.
 func withDescriptors(t *testing.T, below uint64) (undo func()) {
 	t.Helper()
 	var old syscall.Rlimit
@@ -32,8 +32,8 @@ func withDescriptors(t *testing.T, below uint64) (undo func()) {
 	}
 }
 
-// A job whose output comes while there are no descriptors has its files as soon as there are some; where
-// there are none until more has come than memory keeps, it is told.
+// If output comes while there are no descriptors, the job's files are created as soon as there are some. If by then
+// there is more output than memory keeps, an error is reported.
 func TestFilesWithoutDescriptors(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		dir := t.TempDir()

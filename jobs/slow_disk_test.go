@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// A slowDisk takes nothing until it is let go on.
+// A slowDisk blocks writes until on is closed.
 type slowDisk struct {
 	dir string
 	on  chan struct{}
 }
 
-// startSlow starts a played job whose files are on a slow disk.
+// startSlow starts a simulated job whose files are on a slow disk.
 func startSlow(t *testing.T, sink *recorder) (*fakeJob, *slowDisk) {
 	t.Helper()
 	d := &slowDisk{t.TempDir(), make(chan struct{})}
@@ -53,7 +53,7 @@ func TestClosedComesAfterTheFiles(t *testing.T) {
 	})
 }
 
-// A disk that takes nothing holds up no kill, no run and no end of the server.
+// A stalled disk delays a kill, a run and the server's end only for a limited time.
 func TestSlowDiskHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, d := startSlow(t, &recorder{})
@@ -87,7 +87,7 @@ func TestSlowDiskHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// What is known of a job is written late, and once where it is over by then.
+// info.json is not written at once after the start of a job, so that it is written only once if the job ends soon.
 func TestInfoIsWrittenLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, d := startSlow(t, &recorder{})
@@ -112,8 +112,8 @@ func isThereNow(path string) bool {
 	return err == nil
 }
 
-// A read that is cancelled while its bytes are on their way does not move the cursor,
-// and the next one has them.
+// A read that is cancelled while its bytes are in transit does not move the cursor, and the next read returns these
+// bytes.
 func TestCancelledCursorRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -126,7 +126,7 @@ func TestCancelledCursorRead(t *testing.T) {
 		if r := must(t, second); string(r.Data) != "abc" {
 			t.Errorf("%q", r.Data)
 		}
-		// One whose goroutine has begun: what it brings is nobody's.
+		// The goroutine of this read has begun. If the read is cancelled, its result is dropped.
 		third := f.Read(ReadOptions{MaxBytes: 3})
 		third.Cancel()
 		var got string

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A job is remembered for long after its end; the text that it read is not.
+// A job is kept for a long time after its end, but not its stdin text.
 func TestTheTextOfAnInputIsForgotten(t *testing.T) {
 	m := startReal(t, Options{})
 	s := sh("wc -c")
@@ -25,8 +25,7 @@ func TestTheTextOfAnInputIsForgotten(t *testing.T) {
 	}
 }
 
-// Without allowed directories a job's files may lie anywhere, whatever its own
-// directory is.
+// Without allowed directories, a job's stdin and stdout files may be anywhere.
 func TestFilesWithoutARule(t *testing.T) {
 	root, elsewhere := t.TempDir(), t.TempDir()
 	m := startReal(t, Options{Root: root})
@@ -41,11 +40,11 @@ func TestFilesWithoutARule(t *testing.T) {
 	}
 }
 
-// The texts of live jobs are held in memory, and so are bounded together.
+// The stdin texts of live jobs are kept in memory, so there is a limit for all of them together.
 func TestTextsAreBoundedTogether(t *testing.T) {
 	m := startReal(t, Options{})
 	m.registry.mu.Lock()
-	m.registry.texts = maxTexts - 10 // other jobs'
+	m.registry.texts = maxTexts - 10 // texts of other jobs
 	m.registry.mu.Unlock()
 	s := sh("exec sleep 600")
 	s.Mode, s.StdinText = ModePipe, new("0123456789")

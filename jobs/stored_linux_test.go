@@ -72,7 +72,7 @@ func TestTemporarySessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if killed {
-			a.scratch = false // What its death leaves undone. The lock goes as it does then.
+			a.scratch = false // A killed server does not delete its files. Its lock is released as at its death.
 		}
 		if !a.close() {
 			t.Error("the server does not end")
@@ -116,13 +116,13 @@ func TestServerTidiesDirectory(t *testing.T) {
 // file is known.
 func TestGapOfKilledServer(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
-	left := map[string]string{} // when the first job's files were in order, and nothing was final
+	left := map[string]string{} // the files at the time when they are in order and the final info.json is not written
 	p := persistIn(filepath.Join(d.Path, "state"))
 	p.Encode = func(i Info) ([]byte, error) {
 		folder := i.OutputDirectory
 		if i.Status == StatusClosed && isThere(filepath.Join(folder, "stderr.txt")) {
 			for _, name := range []string{"info.json", "stdout.txt", "stderr.txt"} {
-				if b, err := os.ReadFile(filepath.Join(folder, name)); err == nil { // info.json may not be there yet
+				if b, err := os.ReadFile(filepath.Join(folder, name)); err == nil { // There may be no info.json yet.
 					left[name] = string(b)
 				}
 			}
@@ -193,7 +193,7 @@ func TestRingIsRecorded(t *testing.T) {
 	all = append(all, "end\n"...)
 	past := d.Open(io.Discard)
 	d.CheckFound(past, storedtest.Session(2), int(j.id), all, true)
-	for _, name := range []string{"info.json", "stdout.txt"} { // as if it were killed now
+	for _, name := range []string{"info.json", "stdout.txt"} { // as if the server were killed now
 		text := mustRead(t, filepath.Join(d.Path, storedtest.Session(2), fmt.Sprint(j.id), name))
 		d.Put(storedtest.Session(1), int(j.id), name, strings.ReplaceAll(text, storedtest.Session(2), storedtest.Session(1)))
 	}

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-// A subscription takes effect on the loop, in its turn, and learns where output stands.
+// A subscription takes effect in a turn, and gets the present offsets of the output.
 func TestSubscribeTakesItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -42,7 +42,7 @@ func TestSubscribeTakesItsTurn(t *testing.T) {
 	})
 }
 
-// What is refused changes nothing, and what comes too late is answered.
+// A refused subscription changes nothing. One that comes too late is answered.
 func TestSubscribeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})

@@ -10,22 +10,22 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A tape is a terminal's input that keeps what it takes, as much as the test has
-// given room for. It is interrupted as a proc.Sink is: by the number of the write.
+// A tape is a simulated input of a terminal. It takes as many bytes as the test allows, and keeps them. Like a
+// proc.Sink it is interrupted by the number of the write.
 type tape struct {
 	attrs proc.Attrs
 	sends bool          // Overtake sends the signal itself
-	held  chan struct{} // not nil: Overtake waits for it, as for a lock of the kernel's
+	held  chan struct{} // not nil: Overtake waits for it, as for a lock of the kernel
 
 	mu          sync.Mutex
-	wake        chan struct{} // to Write; capacity 1
+	wake        chan struct{} // change -> Write; capacity 1
 	got         []byte
 	room        int
 	writes      uint64
 	interrupted uint64
 	givenUp     uint64
 	closed      bool
-	overtaken   []int // how much there was, at each call of Overtake
+	overtaken   []int // the number of bytes taken at each call of Overtake
 }
 
 func newTape() *tape {
@@ -34,7 +34,7 @@ func newTape() *tape {
 	}}
 }
 
-// change changes something under the lock and lets Write look at it.
+// change calls f with the lock held, and wakes Write.
 func (t *tape) change(f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +77,7 @@ func (t *tape) take(p []byte, n int) (int, error) {
 	return n, nil
 }
 
-// text is what was taken so far.
+// text returns the input taken so far.
 func (t *tape) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,10 +100,10 @@ func (t *tape) Overtake(key byte) (bool, error) {
 	return t.sends, nil
 }
 
-// WriteNow leaves it to Write.
+// WriteNow writes nothing.
 func (t *tape) WriteNow([]byte) (int, error) { return 0, nil }
 
-// A tapeTerminal is the tape as a terminal: closing it is closing the input.
+// A tapeTerminal is a terminal whose input is the tape. Closing it closes the input.
 type tapeTerminal struct{ *tape }
 
 func (tapeTerminal) ForegroundGroup() (int, error) { return 0, errors.ErrUnsupported }
@@ -111,7 +111,7 @@ func (tapeTerminal) Foreground(int) (proc.Foreground, error) {
 	return proc.Foreground{}, errors.ErrUnsupported
 }
 
-// startTape starts a job that types on a tape.
+// startTape starts a job whose input is a tape.
 func startTape(t *testing.T, sink *recorder) (*fakeJob, *tape) {
 	t.Helper()
 	return startTapeOf(t, Spec{Sink: sink}, sink)
@@ -141,7 +141,7 @@ func startTapeOf(t *testing.T, spec Spec, sink *recorder) (*fakeJob, *tape) {
 	return f, tp
 }
 
-// typeIn types something and must not be refused before it is queued.
+// typeIn writes input, and fails the test if it is refused at once.
 func (f *fakeJob) typeIn(in Input) Pending[WriteResult] {
 	f.t.Helper()
 	p, err := f.Write(in)

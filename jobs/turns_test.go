@@ -9,7 +9,7 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// An idleSource answers Idle as the real one does: yes, once what was read is stored.
+// An idleSource implements Idle like the real source: it returns true if the output that was read is stored.
 type idleSource struct {
 	*fakeSource
 	held  sync.Mutex
@@ -40,7 +40,7 @@ func (s *idleSource) Idle() bool {
 	return true
 }
 
-// A heldTerminal keeps the readLoop that asks for the foreground.
+// A heldTerminal blocks the readLoop when it asks for the foreground group.
 type heldTerminal struct {
 	fakeTerminal
 	asked, let chan struct{}
@@ -52,7 +52,7 @@ func (t heldTerminal) ForegroundGroup() (int, error) {
 	return 0, nil
 }
 
-// startIdle starts a job whose source answers Idle.
+// startIdle starts a job whose source implements Idle.
 func startIdle(t *testing.T, sink Sink, term terminal) (*Job, *fakeProcess, *idleSource, *Manager) {
 	t.Helper()
 	m, p, src := newManager(slog.New(slog.DiscardHandler)), newFakeProcess(), &idleSource{fakeSource: newFakeSource()}
@@ -68,7 +68,7 @@ func startIdle(t *testing.T, sink Sink, term terminal) (*Job, *fakeProcess, *idl
 	return j, p, src, m
 }
 
-// What the last output tells is told before the end, however late it is looked at.
+// A change in the last output is reported before the end, however late the readLoop handles it.
 func TestChangeOfTheLastOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink, term := &recorder{}, heldTerminal{fakeTerminal{}, make(chan struct{}), make(chan struct{})}
@@ -92,10 +92,10 @@ func TestChangeOfTheLastOutput(t *testing.T) {
 	})
 }
 
-// A slowSink takes its time to send, once.
+// A slowSink blocks in one call of Flush.
 type slowSink struct {
 	recorder
-	sends chan struct{} // closed when it does; nil: it does not
+	sends chan struct{} // closed when Flush blocks; nil: it does not
 	let   chan struct{}
 }
 
@@ -110,7 +110,7 @@ func (s *slowSink) Flush() {
 	}
 }
 
-// Whoever sends what a turn has left does not hold up the turns of others.
+// A goroutine that sends the events of a turn does not delay the turns of other goroutines.
 func TestTurnsWhileSomebodySends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &slowSink{let: make(chan struct{})}

@@ -14,7 +14,7 @@ import (
 	"shelld/jobs/internal/cast"
 )
 
-// A logBuffer is a log that can be read while others write to it.
+// A logBuffer is a log that can be read while other goroutines write to it.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -37,8 +37,8 @@ func (b *logBuffer) lines(with string) (n int) {
 	return n
 }
 
-// hide puts a file in the place of a folder, so that what is in it cannot be read, whoever one is, and
-// returns what undoes that.
+// hide replaces a folder by a file, so that the files in it cannot be read, not even by root. It returns a function
+// that undoes that.
 func hide(t *testing.T, folder string) (undo func()) {
 	t.Helper()
 	if err := errors.Join(os.Rename(folder, folder+".moved"), os.WriteFile(folder, nil, 0o600)); err != nil {
@@ -52,8 +52,8 @@ func hide(t *testing.T, folder string) (undo func()) {
 	}
 }
 
-// Output that cannot be read is missing where output is only shown, and the log says why, once, and
-// what to do; it is there again when it can be read.
+// Output that cannot be read is missing in excerpts and in sent output. The log has the reason and a remedy, once. When
+// the output can be read again, it is shown again.
 func TestUnreadIsTold(t *testing.T) {
 	var log logBuffer
 	dir := t.TempDir()
@@ -91,7 +91,7 @@ func TestUnreadIsTold(t *testing.T) {
 	}
 }
 
-// A recording says of what it could not read that it could not, and why.
+// If output cannot be read for a recording, a marker in the recording says so, with the reason.
 func TestRecordingOfUnreadOutput(t *testing.T) {
 	dir := t.TempDir()
 	m := startReal(t, Options{Persist: persistIn(dir)})

@@ -8,8 +8,8 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// TestEndInTime: a leader that has ended by itself when its time was over is not told as
-// ended by that, and one that the end of its time has ended is.
+// If a leader ends by itself just when its time is over, the reason is not the timeout. If the timeout has ended it, it
+// is.
 func TestEndInTime(t *testing.T) {
 	for _, c := range []struct {
 		byItself bool
@@ -30,8 +30,7 @@ func TestEndInTime(t *testing.T) {
 	}
 }
 
-// TestKillWaitsForTheExit: where the patterns of a killed job are behind, its kill is not
-// answered as of a job that runs, nor for ever later.
+// If the patterns of a killed job are behind, the answer to the kill waits for the exit, but not for ever.
 func TestKillWaitsForTheExit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -40,7 +39,7 @@ func TestKillWaitsForTheExit(t *testing.T) {
 		synctest.Wait()
 		gone := time.Now()
 		f.actor.lock.Lock()
-		f.st.empty, f.st.step, f.ending.settling = true, stepSettleExit, new(token) // which nobody answers
+		f.st.empty, f.st.step, f.ending.settling = true, stepSettleExit, new(token) // It is never answered.
 		for _, c := range []struct {
 			after    time.Duration
 			answered bool
@@ -57,8 +56,8 @@ func TestKillWaitsForTheExit(t *testing.T) {
 	})
 }
 
-// TestKillWithoutReport: a kill whose job neither ends nor reports is answered all the same, and does
-// not say that nothing is left.
+// If a killed job neither ends nor reports, the kill is still answered, and the answer does not say that no process is
+// left.
 func TestKillWithoutReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -76,7 +75,7 @@ func TestKillWithoutReport(t *testing.T) {
 	})
 }
 
-// TestLostWithSurvivors: what could not be ended of a job whose keeper was lost is told with its end.
+// If the keeper of a job is lost, the closed event names the processes that could not be ended.
 func TestLostWithSurvivors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events recorder
@@ -92,8 +91,8 @@ func TestLostWithSurvivors(t *testing.T) {
 	})
 }
 
-// TestSparedByAKill: a kill without force that the command has lived through is not why it
-// ends later, whatever that is; one that it has not lived through is.
+// If a command survives a kill without force, that kill is not the reason of its later end. If it does not survive, it
+// is.
 func TestSparedByAKill(t *testing.T) {
 	for name, c := range map[string]struct {
 		spared bool

@@ -9,7 +9,7 @@ import (
 	"shelld/jobs/internal/view"
 )
 
-// screen returns what the job's terminal shows.
+// screen returns the screen of the job's terminal.
 func (f *fakeJob) screen(history int) Screen {
 	f.t.Helper()
 	return must(f.t, f.Screen(history, nil))
@@ -143,7 +143,7 @@ func TestScreenOfAClosedJobIsReleased(t *testing.T) {
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
-		runtime.GC() // frees what is in pools
+		runtime.GC() // frees the objects in pools
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}

@@ -13,8 +13,9 @@ import (
 
 // The server detects whether a job waits for input by a probe: it examines the system calls in which
 // the job's processes are blocked (package inputwait). A probe costs some system calls, so it runs only
-// on demand: for a client that gets reports, a wait for input, a job/get, a write that is meant for one
-// wait alone, info.json, a shell that the server watches, and a pattern whose match more output could change.
+// on demand: for a client that gets reports, a wait for input, the timeout of any wait, a job/get, a write that
+// is meant for one wait alone, a password that may be asked for, info.json, a shell that the server watches, and
+// a pattern whose match more output could change.
 //
 //	a turn -> beginLook   in its own goroutine, since /proc may block
 //	       -> lookedMsg   the result, in its turn; it counts unless output or input came meanwhile
@@ -95,8 +96,9 @@ const (
 	// lookTogether is the interval between the moments at which the slow probes of all jobs run together.
 	lookTogether = 500 * time.Millisecond
 
-	// doubtTime is how long a wait stays valid although probes do not see it: timers and garbage collections
-	// of node take some milliseconds. During that time the probe is repeated every doubtLook.
+	// doubtTime is how long a known wait stays valid although probes find the job running: timers and garbage
+	// collections of node take some milliseconds. During that time the probe is repeated every doubtLook. A job
+	// that is stopped, or blocked on writing, gets no such time.
 	doubtTime = 100 * time.Millisecond
 	doubtLook = 5 * time.Millisecond
 
@@ -193,8 +195,10 @@ func (p *waitingPart) activity() activity {
 	return a
 }
 
-// activeAt returns the time of the last output or input, including output that has not been processed yet if
-// the shell has been handed a command: the server must see first whether the shell has taken it.
+// activeAt returns the time of the last output or input. Output that is held back counts from the time at which
+// it is due, which may be in the future. If a shell has been handed a command, output counts from the moment at
+// which it came: held back output is then due only when the command runs, and probes must show before that whether
+// the shell has taken the command.
 func (p *waitingPart) activeAt() time.Time {
 	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.j.shell.watch.handing()
 	for _, st := range p.j.output.streams {
@@ -235,7 +239,7 @@ func (p *waitingPart) review(now time.Time) {
 	if a := p.activity(); a != l.seen {
 		l.seen, l.at = a, p.activeAt().Add(lookAfter[0])
 		if due := p.activeAt().Add(storeLookTime); l.now == nil || l.storeAt.IsZero() || due.Before(l.storeAt) {
-			l.storeAt = due // If the job is known to wait, output does not put off the look that finds it going on.
+			l.storeAt = due // If the job is known to wait, output does not postpone the probe that would find that it goes on.
 		}
 	}
 	p.lookForStore(now)
@@ -329,7 +333,7 @@ func (p *waitingPart) beginLook(now time.Time) {
 		m.verdict.Why = p.j.redaction.text(m.verdict.Why)
 		if m.verdict.Waiting && m.asked {
 			m.prompt, m.moved = prompt()
-			m.prompt = p.j.redaction.text(m.prompt) // a value may be whole without what was drawn in it
+			m.prompt = p.j.redaction.text(m.prompt) // On the drawn line, a secret may be complete that escape sequences had split.
 		}
 		if asker != nil && (starts || m.verdict.Kind == inputwait.Password) {
 			m.asker = asker()

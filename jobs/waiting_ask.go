@@ -12,36 +12,35 @@ import (
 	"shelld/screen"
 )
 
-// Who wants to know once whether a job waits for input: job/get, and a write that is meant
-// for one wait alone. Both wait for a look that begins after them.
+// Two requests need to know once whether a job waits for input: job/get, and a write that is meant for one wait
+// alone. Both wait for a probe that begins after the request.
 
-// An infoWait is a job/get that waits for a look.
+// An infoWait is a job/get that waits for a probe.
 type infoWait struct {
 	asked infoMsg
-	info  Info      // what else is answered
-	need  int       // the look
-	until time.Time // when it is answered with what is known
-	knows time.Time // when a look will know what the first one could not know yet; zero: it has
+	info  Info      // the rest of the answer
+	need  int       // number of the probe
+	until time.Time // deadline: then it is answered from the known state
+	knows time.Time // when a later probe can be certain; zero: the first probe is
 }
 
-// A heldWrite is a write that waits for a look, or behind one that does.
+// A heldWrite is a write that waits for a probe, or for another held write before it.
 type heldWrite struct {
 	msg   writeMsg
-	need  int       // 0: none
-	until time.Time // when it is answered, if none has seen the wait by then; zero: never
-	timed bool      // its own time is over then
+	need  int       // number of the probe; 0: none
+	until time.Time // deadline: then it is refused, or answered if timed; zero: none
+	timed bool      // the deadline is that of its own wait
 }
 
-// confirmTime bounds how long a write waits for a look that sees the wait that it is for.
-// One is enough, unless output comes without end.
+// confirmTime bounds how long a write waits for a probe that sees the wait that it is meant for. One probe is
+// enough, unless output never pauses.
 const confirmTime = time.Second
 
-// soon is the longest for which a job/get waits for a look that knows. Where the first one could
-// not know yet, nearly all that can be known is by then; and one that does not come back keeps
-// nobody waiting.
+// soon bounds how long a job/get waits for a probe that is certain. If the first probe could not decide, a later
+// one nearly always can within this time. A probe that does not return delays the answer by no more than this.
 const soon = 300 * time.Millisecond
 
-// answerLookedAt answers a job/get, once it is known whether the job waits for input.
+// answerLookedAt answers a job/get as soon as it is known whether the job waits for input.
 func (p *waitingPart) answerLookedAt(m infoMsg, info Info) {
 	if !p.canWait() {
 		info.Waiting = p.nowWaiting()
@@ -51,7 +50,8 @@ func (p *waitingPart) answerLookedAt(m infoMsg, info Info) {
 	p.watch.infos = append(p.watch.infos, infoWait{asked: m, info: info, need: p.needLook(), until: time.Now().Add(soon)})
 }
 
-// answerLooked answers those for whom enough was looked at.
+// answerLooked answers each job/get for which the probes are done or the time is over, and goes on with the held
+// writes.
 func (p *waitingPart) answerLooked(now time.Time) {
 	l := &p.watch
 	can := p.canWait()
@@ -77,7 +77,7 @@ func (p *waitingPart) answerLooked(now time.Time) {
 	p.writeHeld(now)
 }
 
-// infosUntil is when a job/get waits for no look any more; zero: none waits.
+// infosUntil returns the earliest deadline of a job/get that waits for a probe; zero: none waits.
 func (p *waitingPart) infosUntil() (t time.Time) {
 	for _, i := range p.watch.infos {
 		t = earliest(t, i.until)
@@ -85,7 +85,7 @@ func (p *waitingPart) infosUntil() (t time.Time) {
 	return t
 }
 
-// cancelInfo withdraws a job/get that waits for a look.
+// cancelInfo cancels a job/get that waits for a probe. It reports whether there is one with this token.
 func (p *waitingPart) cancelInfo(tok *token) bool {
 	l := &p.watch
 	i := slices.IndexFunc(l.infos, func(i infoWait) bool { return i.asked.reply.tok == tok })
@@ -98,8 +98,8 @@ func (p *waitingPart) cancelInfo(tok *token) bool {
 	return true
 }
 
-// nowWaiting is what a look has just found, or why none could be taken; nil where there is
-// nothing to be said.
+// nowWaiting returns the known wait for input, or the reason why none is known; nil if the job cannot wait for
+// input, for example because it has ended.
 func (p *waitingPart) nowWaiting() *WaitingForInput {
 	switch l := &p.watch; {
 	case p.j.input.to == nil && p.j.st.exit == nil && p.j.term == nil:
@@ -113,8 +113,8 @@ func (p *waitingPart) nowWaiting() *WaitingForInput {
 	}
 }
 
-// holdWrite keeps a write back until it is known whether the wait that it answers is
-// over, and those behind it. It returns false for one that need not wait.
+// holdWrite holds a write until it is known whether the wait that it answers is over, and also any write behind a
+// held one, except a signal key. It returns false if the write need not be held.
 func (p *waitingPart) holdWrite(m writeMsg) bool {
 	l := &p.watch
 	need := 0
@@ -129,7 +129,7 @@ func (p *waitingPart) holdWrite(m writeMsg) bool {
 		h.until = time.Now().Add(confirmTime)
 	}
 	if w := m.in.Wait; w != nil && w.Timeout >= 0 {
-		// With no time at all it is asked what is the case, and that takes a look.
+		// A timeout of zero asks for the present state, which takes a probe.
 		if until := m.at.Add(max(w.Timeout, partingTime)); h.until.IsZero() || until.Before(h.until) {
 			h.until, h.timed = until, true
 		}
@@ -138,7 +138,7 @@ func (p *waitingPart) holdWrite(m writeMsg) bool {
 	return true
 }
 
-// interrupts says whether an input begins with a signal key, which waits for nothing.
+// interrupts reports whether an input begins with a signal key, which overtakes all other input.
 func (p *waitingPart) interrupts(in Input) bool {
 	if p.j.term == nil {
 		return false
@@ -150,7 +150,8 @@ func (p *waitingPart) interrupts(in Input) bool {
 	return err == nil && q.overtakes
 }
 
-// writeHeld goes on with writes that wait no longer, in their order.
+// writeHeld queues the held writes that need not wait any longer, in their order, and answers those whose deadline
+// has passed.
 func (p *waitingPart) writeHeld(now time.Time) {
 	l := &p.watch
 	for before := -1; before != len(l.writeQ); {
@@ -166,7 +167,7 @@ func (p *waitingPart) writeHeld(now time.Time) {
 	}
 }
 
-// releaseHeld queues those for which enough was looked at, and before which none is held.
+// releaseHeld queues held writes from the front until one still has to wait for its probe.
 func (p *waitingPart) releaseHeld() {
 	l := &p.watch
 	for len(l.writeQ) > 0 {
@@ -176,11 +177,12 @@ func (p *waitingPart) releaseHeld() {
 			return
 		}
 		l.writeQ = l.writeQ[1:]
-		p.j.input.enqueue(h.msg) // which refuses it if the wait is over
+		p.j.input.enqueue(h.msg) // It refuses the write if the wait is over.
 	}
 }
 
-// giveUpHeld answers a write that has waited for long enough.
+// giveUpHeld answers a held write whose deadline has passed: with the outcome of its wait if it is timed, and
+// otherwise with an error.
 func (p *waitingPart) giveUpHeld(h heldWrite) {
 	if h.timed {
 		from, err := p.j.waits.origin(h.msg.in.Wait, FromNow)
@@ -198,14 +200,14 @@ func (p *waitingPart) giveUpHeld(h heldWrite) {
 	h.msg.fail(p.notSeen(h.msg.in.IfWaiting))
 }
 
-// notSeen refuses what was meant for a wait of which nobody knows whether it goes on.
+// notSeen returns the error for a write if no probe has shown that the wait that it is meant for goes on.
 func (p *waitingPart) notSeen(id string) *Error {
 	e := errorf(CodeInputNotExpected, "whether job %d still waits for input as %q could not be seen within %v: %s; look what it does now, or send it without ifWaiting", p.j.id, id, confirmTime, cmp.Or(p.watch.not, "output is still coming"))
 	e.Handle = p.j.id
 	return e
 }
 
-// heldUntil is when a write is refused that waits for a look; zero: none is.
+// heldUntil returns the earliest deadline of a held write; zero: there is none.
 func (p *waitingPart) heldUntil() (t time.Time) {
 	for _, h := range p.watch.writeQ {
 		t = earliest(t, h.until)
@@ -213,7 +215,7 @@ func (p *waitingPart) heldUntil() (t time.Time) {
 	return t
 }
 
-// cancelHeld withdraws a write that is held back.
+// cancelHeld cancels a held write. It reports whether there is one with this token.
 func (p *waitingPart) cancelHeld(tok *token) bool {
 	l := &p.watch
 	for i, h := range l.writeQ {
@@ -226,7 +228,8 @@ func (p *waitingPart) cancelHeld(tok *token) bool {
 	return false
 }
 
-// fail answers all who wait for a look that will not come.
+// fail answers all requests that wait for a probe that will not come: each job/get without the wait for input, and
+// each write with err.
 func (p *waitingPart) fail(err *Error) {
 	l := &p.watch
 	for _, i := range l.infos {
@@ -238,17 +241,17 @@ func (p *waitingPart) fail(err *Error) {
 	l.infos, l.writeQ = nil, nil
 }
 
-// A parting is the last look of somebody whose time is over: what the job does then is worth to be
-// known.
+// A parting is the last probe of a request that times out: its answer says whether the job waits for input.
 type parting struct {
-	number int       // 0: it was not asked for
-	until  time.Time // when nobody waits for it any more
+	number int       // number of the probe; 0: not requested yet
+	until  time.Time // when the request stops waiting for the probe
 }
 
-// partingTime bounds how long an answer whose time is over waits for it.
+// partingTime bounds how long a request that times out waits for its last probe.
 const partingTime = 100 * time.Millisecond
 
-// asksInput says whether one waits for its last look.
+// asksInput reports whether a request that times out must still wait for its last probe, and requests that probe
+// on the first call.
 func (p *waitingPart) asksInput(l *parting, now time.Time) bool {
 	if !p.canWait() {
 		return false
@@ -259,8 +262,8 @@ func (p *waitingPart) asksInput(l *parting, now time.Time) bool {
 	return p.watch.looked < l.number && now.Before(l.until)
 }
 
-// later is when one whose time is over has to be answered; zero where there is no deadline, or
-// no more.
+// later returns when a request with this deadline must be answered: at the deadline or, once the last probe has
+// been requested, when the time for that probe is over. Zero: there is no deadline.
 func (l *parting) later(deadline time.Time) time.Time {
 	if l.number != 0 && !deadline.IsZero() {
 		return l.until
@@ -269,14 +272,15 @@ func (l *parting) later(deadline time.Time) time.Time {
 }
 
 const (
-	promptBytes = 8 << 10 // of output, in which the prompt is looked for
-	promptRunes = 1 << 10 // that are told of it
-	promptWork  = 4 << 20 // for a screen on which it is drawn: some milliseconds
+	promptBytes = 8 << 10 // bytes of output that are searched for the prompt
+	promptRunes = 1 << 10 // maximum length of the reported prompt
+	promptWork  = 4 << 20 // work limit for drawing it on a screen: some milliseconds
 )
 
-// promptReader returns what reads the line on which the cursor stands, as a person sees
-// it, and says whether that is another line than at an offset. It may be called in any
-// goroutine. Of a full screen it is drawn, and else the last line of the output.
+// promptReader returns a function that reads the line with the cursor, as a person sees it, and reports whether
+// that is another line than it was at the offset since. The function may run in any goroutine. On a full screen it
+// reads the drawn screen, on the normal screen of a terminal it draws the last output, and for pipes it takes the
+// last line of the output; on a full screen and for pipes it always reports another line.
 func (p *waitingPart) promptReader(since int64) func() (line string, moved bool) {
 	switch {
 	case p.j.display.heard == nil:
@@ -289,12 +293,12 @@ func (p *waitingPart) promptReader(since int64) func() (line string, moved bool)
 	return func() (string, bool) { return st.drawnLine(cols, rows, since) }
 }
 
-// drawnLine is the line with the cursor on the normal screen, and whether it is another one
-// than at an offset. What a person sees of a prompt is drawn by the last of the output, so
-// that nothing else is; of what was before that nobody can say.
+// drawnLine returns the line with the cursor on the normal screen, and reports whether it is another line than at
+// the offset since. It draws only the last promptBytes of the output, which contain the visible prompt. If since
+// lies before them, or drawing takes too much work, it reports another line.
 func (s *stream) drawnLine(cols, rows int, since int64) (line string, moved bool) {
 	defer func() {
-		if recover() != nil { // as a view begins anew then
+		if recover() != nil { // If drawing panics, use the text of the last line. A view would start again.
 			line, moved = s.lastLine(), true
 		}
 	}()
@@ -308,7 +312,7 @@ func (s *stream) drawnLine(cols, rows int, since int64) (line string, moved bool
 	return cursorLine(t.Snapshot(0)), old == 0 || n < old || was != t.CursorLine()
 }
 
-// cursorLine is the line with the cursor, which may take several rows.
+// cursorLine returns the line with the cursor up to the cursor's row. The line may take several rows.
 func cursorLine(s *screen.Snapshot) string {
 	if s == nil || s.Cursor.Row >= len(s.Lines) {
 		return ""
@@ -327,7 +331,8 @@ func cursorLine(s *screen.Snapshot) string {
 	return shortLine(text)
 }
 
-// fromLineOrEscape cuts what may be the end of a line or of a sequence off the front.
+// fromLineOrEscape cuts off everything before the first line feed or escape, which may be the end of a line or of
+// an escape sequence. Output shorter than promptBytes is complete and returned unchanged.
 func fromLineOrEscape(b []byte) []byte {
 	if len(b) < promptBytes {
 		return b
@@ -338,7 +343,7 @@ func fromLineOrEscape(b []byte) []byte {
 	return b
 }
 
-// tail is the last of what was written, and where it ends.
+// tail returns up to most bytes from the end of the output, and the offset at which they end.
 func (s *stream) tail(most int64) (b []byte, end int64) {
 	end = s.spool.End()
 	b = make([]byte, min(end, most))
@@ -352,8 +357,8 @@ func (s *stream) lastLine() string {
 	return shortLine(lines[strings.LastIndexByte(lines, '\n')+1:])
 }
 
-// lastLine is the last line of what was written to pipes: of the two the one that was written
-// last, unless that has come to the end of its line.
+// lastLine returns the incomplete last line of output to pipes: that of the stream that was written last or, if it
+// has none, that of the other one.
 func (p *waitingPart) lastLine() (line string) {
 	streams := slices.Clone(p.j.output.streams)
 	slices.SortStableFunc(streams, func(a, b *stream) int { return cmp.Compare(b.last.Load(), a.last.Load()) })
@@ -373,8 +378,8 @@ func shortLine(line string) string {
 	return line
 }
 
-// due is when a look is to begin, when something is to be told, or when somebody has waited long enough
-// for a look.
+// due returns when the next probe begins, the next report is due, or the deadline of a request that waits for a
+// probe passes.
 func (p *waitingPart) due(time.Time) (t time.Time) {
 	for _, at := range []time.Time{p.lookAt(), p.heldUntil(), p.infosUntil(), p.watch.tellAt(), p.hiddenAt(), p.storeLookAt()} {
 		t = earliest(t, at)

@@ -9,8 +9,8 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// overtaken has output come during each look, so that none counts. One may still go on when the
-// job's output is closed.
+// overtaken makes output come during each probe, so that none counts. A probe may still be running when the job's
+// output is closed.
 func (l *fakeLooker) overtaken(f *fakeJob) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,8 +38,7 @@ func (f *fakeJob) writes(in Input) Pending[WriteResult] {
 	return p
 }
 
-// An interrupt drops what is held back before it, as it drops what is queued; what comes
-// behind it is typed, and so is another interrupt.
+// An interrupt drops held writes before it, like queued input. Later input is typed.
 func TestInterruptDropsWhatIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, _, in := startAsking(t, SecretPolicy{})
@@ -56,7 +55,7 @@ func TestInterruptDropsWhatIsHeld(t *testing.T) {
 			t.Error(e)
 		}
 		must(t, f.Write1("ls\r"))
-		if in.typed() != "ls\r" { // the key has overtaken it in the terminal
+		if in.typed() != "ls\r" { // The key has overtaken the input of the tape.
 			t.Errorf("typed %q", in.typed())
 		}
 		l.calm()
@@ -64,8 +63,8 @@ func TestInterruptDropsWhatIsHeld(t *testing.T) {
 	})
 }
 
-// The timeout of its wait bounds a write that is held back too, and one that is held behind
-// it: the answer is the outcome. With no time at all a look is awaited for a moment.
+// The timeout of its wait bounds a held write too, and one that is held behind it: the answer is the outcome. With a
+// timeout of zero, the write still waits for a probe for a moment.
 func TestHeldWritesExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, _, in := startAsking(t, SecretPolicy{})
@@ -106,14 +105,13 @@ func TestHeldWritesExpire(t *testing.T) {
 	})
 }
 
-// An answer of a person's that cannot be typed, since no look has seen the wait, is asked for
-// once more.
+// If a person's answer cannot be typed, since no probe has seen the wait, the person is asked again.
 func TestAnswerThatWasHeldIsAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, term, in := startAsking(t, SecretPolicy{Ask: true, ClientOnly: true})
 		term.echo(false)
 		v := asks
-		v.Turns = 1 // it does not go on
+		v.Turns = 1 // the program has not run since
 		l.set(v)
 		f.says("Password: ")
 		time.Sleep(time.Second)
@@ -134,7 +132,7 @@ func TestAnswerThatWasHeldIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// A look that does not come back keeps a job/get no longer than soon, and it can be withdrawn.
+// A probe that does not return delays a job/get no longer than soon, and the job/get can be cancelled.
 func TestInfoWaitsForNoStuckLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -156,8 +154,7 @@ func TestInfoWaitsForNoStuckLook(t *testing.T) {
 	})
 }
 
-// A run whose time is over while its job does not end by being asked to is not looked at
-// again and again.
+// If a run times out and its job does not end at once, the loop does not wake up again and again.
 func TestRunRestsAfterItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -166,7 +163,7 @@ func TestRunRestsAfterItsTimeout(t *testing.T) {
 		p := f.Run(RunOptions{Timeout: time.Second})
 		time.Sleep(time.Second + ms(10))
 		f.inTurn(func() {
-			// It is asked to end, and made to after its grace: nothing is to be done before.
+			// The job got TERM, and will get KILL after the grace: there is nothing to do before.
 			if now := time.Now(); f.nextDue(now).Before(now.Add(partingTime)) {
 				t.Errorf("there is something to do in %v", f.nextDue(now).Sub(now))
 			}
@@ -178,8 +175,7 @@ func TestRunRestsAfterItsTimeout(t *testing.T) {
 	})
 }
 
-// A program that takes keys and prints line by line is in another wait with each of them: the
-// client is told now and then.
+// If a program takes keys and prints line by line, each line begins another wait. Not all of these waits are reported.
 func TestListeningIsToldNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)

@@ -12,7 +12,7 @@ import (
 	"shelld/jobs/stored"
 )
 
-// A storedJob is a played job of which info.json says whether it waits for input. No client wants to know.
+// A storedJob is a simulated job whose info.json says whether it waits for input. No client has asked for that.
 type storedJob struct {
 	*fakeJob
 	looker *fakeLooker
@@ -32,7 +32,7 @@ func startStored(t *testing.T) storedJob {
 	return storedJob{f, l, filepath.Join(dir, "session", "1", stored.InfoFile)}
 }
 
-// waitsOnDisk checks what info.json says.
+// waitsOnDisk checks the content of info.json.
 func (f storedJob) waitsOnDisk(want bool, when string) {
 	f.t.Helper()
 	synctest.Wait()
@@ -41,12 +41,12 @@ func (f storedJob) waitsOnDisk(want bool, when string) {
 	}
 }
 
-// storeDelay is how late info.json is at most, if nothing tells of a change: the time from one look to the next,
-// for which a program may seem to go on while it only wakes up, and until it is written.
+// storeDelay is the maximum delay of info.json after a change without output or input: the interval between two probes,
+// the time for which a wait stays valid although probes do not see it, and the time until the file is written.
 const storeDelay = slowestStoreLook + doubtTime + recordWaitTime + 50*time.Millisecond
 
-// What a job does is in info.json however long ago output or input came: a program begins to read, and goes on, without
-// either.
+// info.json follows the state of a job however long ago its last output or input was: a program may begin to read, and
+// go on, without either.
 func TestStoredWaitFollowsSilentChanges(t *testing.T) {
 	for _, quiet := range []time.Duration{2 * time.Second, 12 * time.Second, 45 * time.Second, time.Hour} {
 		t.Run(quiet.String(), func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestStoredWaitFollowsSilentChanges(t *testing.T) {
 	}
 }
 
-// A job that has begun to wait in its first second, and one that is soon seen to go on.
+// info.json soon shows that a job has begun to wait in its first second, and also that it has gone on.
 func TestStoredWaitIsSoonThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startStored(t)
@@ -78,7 +78,7 @@ func TestStoredWaitIsSoonThere(t *testing.T) {
 		time.Sleep(storeLookTime + recordWaitTime + ms(50))
 		f.waitsOnDisk(true, "when it reads")
 		f.looker.set(works)
-		for range 20 { // It prints, and is never quiet for as long as it takes to look.
+		for range 20 { // It prints, and is never quiet long enough for a probe.
 			f.shows("working\r\n")
 			time.Sleep(ms(300))
 		}
@@ -87,7 +87,7 @@ func TestStoredWaitIsSoonThere(t *testing.T) {
 	})
 }
 
-// A program that polls is not said to go on since one look fell into a moment in which it was awake.
+// If a probe falls into a moment in which a polling program is awake, the program still counts as waiting.
 func TestStoredWaitOutlastsAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startStored(t)
@@ -113,15 +113,15 @@ func TestStoredWaitOutlastsAMoment(t *testing.T) {
 	})
 }
 
-// Jobs that have been quiet for long cost two looks a minute each, all of them at the same moments.
+// A job that has been quiet for long costs two probes a minute. All jobs are probed at the same moments.
 func TestStoredWaitCostsLittle(t *testing.T) {
 	for _, sees := range []inputwait.Verdict{works, reads, {Why: "it was not quiet for long enough", Again: ms(250)}} {
 		synctest.Test(t, func(t *testing.T) {
 			f := startStored(t)
 			f.looker.set(sees)
-			time.Sleep(10*time.Minute + 5*time.Second) // No look is due at either end of what is counted.
+			time.Sleep(10*time.Minute + 5*time.Second) // No probe is due at the beginning or end of the counted time.
 			before := f.looker.taken()
-			if n := len(before); n > 26 { // at 1, 2, 4, 8, 16 and 32 s, and then as below
+			if n := len(before); n > 26 { // at 1, 2, 4, 8, 16 and 32 s, and then every slowestStoreLook
 				t.Errorf("in the first ten minutes it was looked at %d times", n)
 			}
 			time.Sleep(10 * time.Minute)

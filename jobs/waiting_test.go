@@ -13,15 +13,15 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// A fakeLooker sees what the test says, and when it was asked.
+// A fakeLooker returns the verdict that the test has set, and records the times of the probes.
 type fakeLooker struct {
 	mu    sync.Mutex
 	sees  inputwait.Verdict
 	began time.Time
-	looks []time.Duration // since it was made
+	looks []time.Duration // the time of each probe after began
 	quiet []time.Duration
-	block chan struct{} // not nil: looks wait for it
-	while func()        // not nil: it happens during a look
+	block chan struct{} // not nil: probes wait for it
+	while func()        // not nil: called during each probe
 }
 
 func (l *fakeLooker) Look(quiet time.Duration) inputwait.Verdict {
@@ -64,8 +64,7 @@ var (
 	works   = inputwait.Verdict{Why: "it works"}
 )
 
-// startLooked starts a job on a terminal at which somebody can look. What is typed into it
-// is taken at once.
+// startLooked starts a job on a terminal with a fakeLooker. Its input is taken at once.
 func startLooked(t *testing.T) (*fakeJob, *fakeLooker) {
 	t.Helper()
 	l := &fakeLooker{sees: works, began: time.Now()}
@@ -83,7 +82,7 @@ func startLooked(t *testing.T) (*fakeJob, *fakeLooker) {
 	return f, l
 }
 
-// waitings are the edges that a sink was told of.
+// waitings returns the waits reported to a sink: their beginnings and ends.
 func (r *recorder) waitings() (told []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,8 +114,7 @@ func forInput(c InputCondition) *WaitSpec {
 	return &WaitSpec{Timeout: -1, Until: []Condition{{Kind: UntilInput, Input: c}}}
 }
 
-// Nobody looks unless somebody wants to know; then looks follow what happens, and ever
-// more slowly.
+// There are no probes unless something needs them. Then probes follow output and input, at growing intervals.
 func TestLooksFollowWhatHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -137,7 +135,7 @@ func TestLooksFollowWhatHappens(t *testing.T) {
 		if n := len(got); got[n-1]-got[n-2] != slowestLook {
 			t.Errorf("after a minute it is looked every %v, want %v", got[n-1]-got[n-2], slowestLook)
 		}
-		// The others of the server are looked at then, too.
+		// The other jobs of the server are probed at the same moment.
 		if at := l.began.Add(got[len(got)-1]).Sub(f.mgr.own.began); at%lookTogether != 0 {
 			t.Errorf("a late look is at %v of the server's time, want a multiple of %v", at, lookTogether)
 		}
@@ -152,7 +150,7 @@ func TestLooksFollowWhatHappens(t *testing.T) {
 	})
 }
 
-// shows has output come and be stored.
+// shows makes the job print text, and returns when it is stored.
 func (f *fakeJob) shows(text string) {
 	f.says(text)
 	synctest.Wait()
@@ -167,8 +165,8 @@ func (f *fakeJob) Write1(text string) Pending[WriteResult] {
 	return p
 }
 
-// Both edges are told: input ends a wait, output does not unless the program goes on, and
-// the end of the job does before it is told.
+// The beginning and the end of a wait are reported. Input ends a wait. Output does not, unless the program goes on. The
+// end of the job ends it before the exit is reported.
 func TestEdgesOfAWaitAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -198,9 +196,8 @@ func TestEdgesOfAWaitAreTold(t *testing.T) {
 	})
 }
 
-// A program whose time to read was over asks something else: that is another wait, and an
-// answer to the first question does not go to it. Where it only draws its line of keys anew, it
-// is the same.
+// If the read of a program times out and it asks something else, that is another wait, and an answer to the first
+// question is refused. If a program that reads keys only redraws its line, it is the same wait.
 func TestNextQuestionIsAnotherWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -239,7 +236,7 @@ func TestNextQuestionIsAnotherWait(t *testing.T) {
 			{"\r\nall gone\r\nin 2s, press c", "in 2s, press c", false},
 			{strings.Repeat("\r\n", 30) + "in 2s, press c", "in 2s, press c", false},
 			{"\rin 2s, press c", "in 2s, press c", true},
-			{strings.Repeat("\rin 2s, press c", 2000), "in 2s, press c", false}, // it is not known where it was
+			{strings.Repeat("\rin 2s, press c", 2000), "in 2s, press c", false}, // The earlier line is not known.
 		} {
 			for part := range slices.Chunk([]byte(test.shows), smallRead) {
 				f.shows(string(part))
@@ -256,8 +253,8 @@ func TestNextQuestionIsAnotherWait(t *testing.T) {
 	})
 }
 
-// Whose time is over is told what the job does then: a wait without time what is the case, and
-// a job/run why it has come to no end.
+// A request that times out gets the state of the job at that moment: a wait with a timeout of zero the present state,
+// and a job/run the reason why the job has not ended.
 func TestLookAtTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -290,9 +287,8 @@ func TestLookAtTheTimeout(t *testing.T) {
 	})
 }
 
-// Where output comes during each look none sees the wait: an input for it is refused in the
-// end, and not before, one that interrupts does not wait for that, and that nobody waits any
-// more counts all the same.
+// If output comes during each probe, none can see the wait. An input for this wait is refused only after confirmTime.
+// An interrupt does not wait for that. But a probe that sees no wait counts in spite of the output.
 func TestLooksThatOutputOvertakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -320,7 +316,7 @@ func TestLooksThatOutputOvertakes(t *testing.T) {
 			t.Errorf("an interrupt took %v", took)
 		}
 		refused(t, answer, CodeCanceled)
-		f.waits("1.1 reading line exact", "1.1 over") // by the interrupt
+		f.waits("1.1 reading line exact", "1.1 over") // ended by the interrupt
 		l.mu.Lock()
 		l.while = nil
 		l.mu.Unlock()
@@ -339,7 +335,7 @@ func TestLooksThatOutputOvertakes(t *testing.T) {
 	})
 }
 
-// A look that cannot know yet leaves the wait that there is, and is repeated when it says.
+// A probe that is not certain yet leaves the known wait, and is repeated after the time in its verdict.
 func TestLookThatCannotKnowYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -364,7 +360,7 @@ func TestLookThatCannotKnowYet(t *testing.T) {
 	})
 }
 
-// What is seen while output comes counts for nothing.
+// A probe that sees a wait does not count if output comes meanwhile.
 func TestLookThatIsOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -372,7 +368,7 @@ func TestLookThatIsOvertaken(t *testing.T) {
 		l.block = make(chan struct{})
 		f.TellWaiting(true)
 		f.shows("a")
-		synctest.Wait() // a look goes on
+		synctest.Wait() // A probe is running then.
 		f.shows("b")
 		synctest.Wait()
 		l.set(works)
@@ -386,7 +382,7 @@ func TestLookThatIsOvertaken(t *testing.T) {
 	})
 }
 
-// A wait for input ends when a look that began after it has seen one that it accepts.
+// A wait for input ends when a probe that began after it has seen an input wait that it accepts.
 func TestWaitForInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -423,8 +419,7 @@ func TestWaitForInput(t *testing.T) {
 	})
 }
 
-// The wait of a write ends with the wait for input behind it, not with the one that it
-// answers.
+// The wait of a write ends with the next wait for input, not with the one that the write answers.
 func TestWriteAndWaitForInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -453,7 +448,7 @@ func TestWriteAndWaitForInput(t *testing.T) {
 	})
 }
 
-// Who asks once is told what is the case then, and nothing is looked at afterwards.
+// job/get returns the present state. There are no probes afterwards.
 func TestInfoTellsOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -489,8 +484,8 @@ func TestInfoTellsOfInput(t *testing.T) {
 	})
 }
 
-// One that polls wakes up for moments: only when it is not seen to wait for a while has it
-// gone on by itself. Until that is known, nobody is answered.
+// A program that polls wakes up for moments: it has gone on by itself only if probes do not see it waiting for some
+// time. Until that is known, requests are not answered.
 func TestMomentsOfWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -525,8 +520,7 @@ func TestMomentsOfWork(t *testing.T) {
 	})
 }
 
-// An input for one wait is refused once that is over, whoever has ended it, and goes
-// nowhere.
+// An input for one wait is refused and not typed if that wait is over, for whatever reason.
 func TestIfWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
@@ -548,7 +542,7 @@ func TestIfWaiting(t *testing.T) {
 		must(t, c)
 		f.shows("(y/n) ")
 		must(t, f.Info())
-		l.set(works) // it has had enough of waiting
+		l.set(works) // the wait times out
 		refused(t, answer("1.2"), CodeInputNotExpected)
 		l.set(reads)
 		must(t, f.Info())
@@ -566,7 +560,7 @@ func TestIfWaiting(t *testing.T) {
 	})
 }
 
-// The prompt is what a person sees where the cursor is.
+// The prompt is the visible text of the line with the cursor.
 func TestPromptIsWhatIsSeen(t *testing.T) {
 	for _, c := range []struct{ name, output, prompt string }{
 		{"a line", "hello\r\nName? ", "Name?"},
@@ -597,7 +591,7 @@ func TestPromptIsWhatIsSeen(t *testing.T) {
 	}
 }
 
-// Who reads the answer to what it has asked its terminal waits for nobody else.
+// A program that reads the answer to its query to the terminal is not reported as waiting for input.
 func TestAnswerThatIsOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -613,9 +607,7 @@ func TestAnswerThatIsOwed(t *testing.T) {
 	})
 }
 
-// A match that leans on the end of what came counts when the job is seen to wait, and no
-// sooner than after the quiet time where it is not; nor by a wait that was before what was
-// typed.
+// A match that more output could change counts when a probe sees the job reading, and otherwise after the quiet time.
 func TestWaitSettlesPatterns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)

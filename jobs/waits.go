@@ -18,7 +18,7 @@ type wait struct {
 	from     map[Stream]int64
 	armed    time.Time
 	deadline time.Time // zero: none
-	keys     []int     // the follower's key per condition; 0 if it is not an output or screen pattern
+	keys     []int     // per condition, the key in waitsPart.watches; 0 if the condition is not a pattern
 	matches  []*Match
 	streams  []Stream // of the matches
 	places   []*Place // the same, on the screen
@@ -26,9 +26,9 @@ type wait struct {
 	glance   int      // number of the pending search of the screen; 0: none
 	failed   []bool   // the pattern had to be removed
 	catchup  *token   // not nil until the follower has searched the existing output
-	asked    bool     // a second search was requested, for later output
-	hastened bool     // the searches were cut short because the time is over
-	partly   bool     // the search was cut short
+	asked    bool     // the patterns before a condition that may hold were made to search again, in later output
+	hastened bool     // the searches were asked to end early because the time is over
+	partly   bool     // a search ended early, before it had covered all existing output or the screen
 	tok      *token   // of the request, for cancellation; may be shared with a write or start
 	done     func(Outcome)
 	abort    func(*Error)
@@ -52,10 +52,10 @@ type waitsPart struct {
 
 	follower  atomic.Pointer[follow.Follower] // nil until the first pattern
 	armed     []*wait
-	watches   map[int]*watch        // by follower key
-	keys      int                   // follower keys given out
+	watches   map[int]*watch        // by the key of the pattern, for output and screen patterns alike
+	keys      int                   // number of keys given out; also the last of them
 	watchIDs  int                   // watch IDs given out to the client
-	unwatches map[*token]unwatchReq // by the token of the follower's search of the stored output
+	unwatches map[*token]unwatchReq // by the token of the follower's Sync; a screen pattern's token is only a key
 	held      []waitMsg             // not armed yet: pending reads before them move their start offset
 	portLook  portLook
 }

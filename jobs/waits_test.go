@@ -20,7 +20,7 @@ func TestWaitTimes(t *testing.T) {
 		for _, c := range []struct {
 			name   string
 			spec   *WaitSpec
-			output time.Duration // when a byte comes; 0 = never
+			output time.Duration // when a byte comes; 0: never
 			reason string
 			took   time.Duration
 		}{
@@ -141,7 +141,7 @@ func TestWriteArmsItsWaitBeforeTheFirstByte(t *testing.T) {
 		synctest.Wait()
 		p, _ := f.Write(Input{Text: "hi", AppendNewline: true, Wait: until(Condition{Kind: UntilBytes, Bytes: 3})})
 		f.in.room <- 1
-		f.out.data <- []byte("abc") // the condition holds while the write is on its way
+		f.out.data <- []byte("abc") // The condition holds before the write is complete.
 		synctest.Wait()
 		if len(p.C) != 0 {
 			t.Error("answered before the bytes were taken")
@@ -191,8 +191,8 @@ func TestRunTimes(t *testing.T) {
 	})
 }
 
-// The leader has ended, somebody holds the terminal: a run has its answer after the
-// drain time, and says that there may be more.
+// If the leader has ended but another process holds the terminal, a run is answered after the drain time, and the
+// answer says that there may be more output.
 func TestRunDrainTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})

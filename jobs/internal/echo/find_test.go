@@ -12,7 +12,7 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// The terminal as a shell leaves it for a program, as a line editor sets it, and for a password.
+// The modes of a terminal for a program that a shell runs, for a line editor, and for a password.
 var (
 	cookedAttrs = proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3, Kill: 0x15, Erase: 0x7f,
 		Shown: proc.EchoAttrs{Caret: true, EraseBack: true, KillLine: true, KillErases: true, Process: true, NLToCRNL: true}}
@@ -23,8 +23,8 @@ var (
 // quietTime is the usual time of silence in these tests.
 const quietTime = 50 * time.Millisecond
 
-// An echoRun stands for a caller that matches output. It records the output to be matched, with "|"
-// where matching restarts, and the echoes found.
+// An echoRun simulates a caller that matches output. It records the output to be matched, with "|" at each restart of
+// matching, and the echoes found.
 type echoRun struct {
 	output string
 	f      *Finder
@@ -125,8 +125,8 @@ func TestFinderSkipsEcho(t *testing.T) {
 		name, input string
 		attrs       proc.Attrs
 		output      []string // "" is silence
-		want        string   // what is matched before the end
-		rest        string   // and at the end
+		want        string   // the output that is matched before the end
+		rest        string   // the output that is matched at the end
 	}{
 		{"a line", "hello\r", cookedAttrs, []string{"hello\r\nhello\r\n"}, "|hello\r\n", ""},
 		{"its echo alone", "hello\r", cookedAttrs, []string{"hel", "lo\r\n"}, "|", ""},

@@ -40,7 +40,7 @@ func (r realTerminal) set(change func(*unix.Termios)) proc.Attrs {
 	r.t.Helper()
 	fd := int(r.slave.Fd())
 	tio, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-	// Out of line editing and back: nothing else forgets a literal-next character.
+	// Leaving canonical mode and coming back is the only way to clear a pending literal-next character.
 	for _, step := range []func(*unix.Termios){func(tio *unix.Termios) { tio.Lflag ^= unix.ICANON }, change} {
 		if err == nil {
 			step(tio)
@@ -66,7 +66,7 @@ func (r realTerminal) typed(data []byte) []byte {
 		r.t.Fatal(err)
 	}
 	fd, buf := int(r.slave.Fd()), make([]byte, 4096)
-	// Once a read finds nothing, the kernel has processed all that was typed.
+	// Once a read finds nothing, the kernel has processed all input.
 	for {
 		if _, err := unix.Read(fd, buf); errors.Is(err, unix.EAGAIN) {
 			break
@@ -74,7 +74,7 @@ func (r realTerminal) typed(data []byte) []byte {
 			r.t.Fatal(err)
 		}
 	}
-	for _, how := range []int{unix.TCOOFF, unix.TCOON} { // whatever a stop character did
+	for _, how := range []int{unix.TCOOFF, unix.TCOON} { // undoes a stop character
 		if err := unix.IoctlSetInt(fd, unix.TCXONC, how); err != nil {
 			r.t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestKernelEcho(t *testing.T) {
 		{"ab\x03cd\r", true, "^Ccd\r\n"},
 		{"\xff\xc3\xbc\r", true, "\xff\xc3\xbc\r\n"},
 	} {
-		r.set(cooked) // throws away the line before
+		r.set(cooked) // discards the line before
 		if exact := r.checkEcho([]byte(c.data), attrs, false); exact != c.exact {
 			t.Errorf("%q: exact %v", c.data, exact)
 		}
@@ -209,7 +209,7 @@ func randomModes(r *rand.Rand, tio *unix.Termios) {
 	}
 	rarely(&tio.Iflag, unix.ISTRIP, unix.IGNCR)
 	rarely(&tio.Oflag, unix.OCRNL, unix.XTABS, unix.ONOCR)
-	// Not ECHOPRT: the slash that it owes is shown under the modes of the next round.
+	// ECHOPRT is left out: its closing slash would be shown under the modes of the next round.
 	rarely(&tio.Lflag, unix.ECHO, unix.ICANON, unix.ICANON)
 	for i, c := range map[int]byte{
 		unix.VERASE: 0x7f, unix.VKILL: 0x15, unix.VWERASE: 0x17, unix.VLNEXT: 0x16, unix.VREPRINT: 0x12, unix.VEOF: 4,

@@ -94,7 +94,7 @@ func rawPlan(k kernelOutput, room int64) *plan {
 }
 
 // maxSeen bounds the input whose echo is searched for in visible text, since that text is kept
-// during the search. Nobody types more.
+// during the search. People do not type more than this.
 const maxSeen = 64 << 10
 
 // seenNeedles cuts input into runs of visible characters, which a program that echoes keys shows.

@@ -16,7 +16,7 @@ type cursor struct {
 	echo  *echo.Finder // searches for that echo; nil: not, or not any more
 	cut   bool         // feedTo was stopped before the end
 	turns int          // that it has had
-	seen  int64        // the output before it is matched, except for what may be an echo
+	seen  int64        // the output before this offset is matched, except for a possible echo
 }
 
 func (c *cursor) end() int64 { return c.src.Spool().End() }
@@ -56,8 +56,8 @@ func (f *Follower) remove(key int) {
 	})
 }
 
-// feedCursor matches the output that is stored by now, except for what may be an echo, within the budget. It reports
-// whether that was all.
+// feedCursor matches the output stored so far, except for a possible echo, within the budget. It reports whether it has
+// matched all of that.
 func (f *Follower) feedCursor(c *cursor, buf []byte, b budget) bool {
 	end := c.end()
 	if c.echo != nil && !f.feedTurn(c, buf, min(end, c.echo.Free()), b) {
@@ -85,7 +85,8 @@ func (f *Follower) feedTurn(c *cursor, buf []byte, end int64, b budget) bool {
 	return !c.cut && (c.set.Offset() >= end || c.set.Offset() == from)
 }
 
-// feedTo matches the output up to end, until the budget is used up or nothing waits for it any more.
+// feedTo matches the output up to end. It stops early if the budget is used up, or if nothing waits for matches any
+// more.
 func (f *Follower) feedTo(c *cursor, buf []byte, end int64, b budget) {
 	b.ends += c.set.Offset()
 	for c.set.Offset() < end {

@@ -8,7 +8,7 @@ import (
 )
 
 // A Follower matches patterns over the streams of one owner. Its hits go to the owner in order and one batch at a time:
-// the next one follows when the owner has taken the last, so that matches without end neither fill the memory nor delay
+// it sends the next batch when the owner has taken the last, so that endless matches neither fill the memory nor delay
 // an answer.
 //
 // The work is done by the goroutine that holds busy: run, or one that has stored a little output (inline.go), so that a
@@ -16,9 +16,9 @@ import (
 type Follower struct {
 	// Immutable:
 	owner Owner
-	mail  *turn.Mailbox[func()] // what the owner asks for
+	mail  *turn.Mailbox[func()] // the owner's requests
 	grew  chan struct{}         // Poke -> run; capacity 1
-	taken chan struct{}         // owner -> post and the like: it has taken a batch; capacity 1
+	taken chan struct{}         // owner -> Follower: it has taken a batch of hits; capacity 1
 	quit  chan struct{}         // closed by Close
 	done  chan struct{}         // closed when run returns
 
@@ -66,13 +66,13 @@ func (f *Follower) run() {
 	}
 }
 
-// work does what there is time for, and reports whether there is more to do at once.
+// work handles the requests and matches one turn's worth of output. It reports whether there is more to do at once.
 func (f *Follower) work() (more bool) {
 	f.takeMail()
 	more = f.feed()
 	if f.late.isOver() {
 		f.takeMail()    // the Sync may be in there
-		more = f.feed() // matches nothing, but notes what there is
+		more = f.feed() // matches nothing, but notes which cursors are behind
 		f.giveUp()
 	}
 	f.answer()
@@ -80,8 +80,8 @@ func (f *Follower) work() (more bool) {
 	return more
 }
 
-// takeMail does what the owner has asked for. During an inline turn the mail is left to run: the hits of such a turn
-// are reported when it ends, and an answer must not overtake them.
+// takeMail handles the owner's requests. During an inline turn it leaves them to run: the hits of such a turn are
+// reported when it ends, and an answer must not overtake them.
 func (f *Follower) takeMail() {
 	if f.inline.on {
 		return

@@ -20,7 +20,7 @@ import (
 // A fakeSource is a stream that a test writes to.
 type fakeSource struct {
 	spool *spool.Spool
-	last  time.Time // when it was written to last
+	last  time.Time // time of the last write
 	all   int64     // one more than the end of the output if that is all for now
 }
 
@@ -34,17 +34,17 @@ func (s *fakeSource) write(text string) {
 	s.spool.Append([]byte(text))
 }
 
-// A fakeOwner keeps what is reported to it.
+// A fakeOwner keeps all reports.
 type fakeOwner struct {
 	mu      sync.Mutex
 	hits    []Hit
 	synced  []answer
 	leaned  int
-	held    bool              // it leaves hits untaken
-	batches []chan<- struct{} // of the hits that it has not taken
+	held    bool              // it does not take hits
+	batches []chan<- struct{} // the channels of the batches that it has not taken
 }
 
-// An answer is one of Synced.
+// An answer holds the arguments of a call of Synced.
 type answer struct {
 	tok    *turn.Token
 	partly bool
@@ -150,7 +150,7 @@ func (f *fake) want(when string, hits ...string) {
 	}
 }
 
-// A little output is matched by the goroutine that brings it.
+// A little output is matched by the goroutine that stores it.
 func TestMatchesInline(t *testing.T) {
 	inBubble(t, func(f *fake) {
 		f.add(1, "b+")
@@ -164,7 +164,7 @@ func TestMatchesInline(t *testing.T) {
 	})
 }
 
-// A match that more output could change counts after the quiet time, or when that is all for now.
+// A match that more output could change counts after the quiet time, or when no more output comes for now.
 func TestLeaningMatches(t *testing.T) {
 	inBubble(t, func(f *fake) {
 		f.add(1, `\$ $`)
@@ -195,10 +195,10 @@ func TestLeaningMatches(t *testing.T) {
 	})
 }
 
-// The echo of what was typed is not matched, and what follows is.
+// The echo of typed input is not matched. The output after it is.
 func TestEchoIsNotMatched(t *testing.T) {
 	inBubble(t, func(f *fake) {
-		typed := &echo.Typed{Data: []byte("hello\r"), Attrs: proc.Attrs{}} // the program shows it
+		typed := &echo.Typed{Data: []byte("hello\r"), Attrs: proc.Attrs{}} // The program makes the echo.
 		f.addTo(Pattern{Key: 1, Typed: typed}, "hello")
 		f.add(2, "hello")
 		f.prints("hello\r\nhello\r\n")
@@ -207,7 +207,7 @@ func TestEchoIsNotMatched(t *testing.T) {
 	})
 }
 
-// A Sync is answered when all that is stored is matched; a hastened one, after a turn.
+// A Sync is answered when all stored output is matched, or, if it is hastened, after one turn.
 func TestSync(t *testing.T) {
 	inBubble(t, func(f *fake) {
 		f.add(1, "end")
@@ -259,7 +259,7 @@ func TestGiveUp(t *testing.T) {
 	})
 }
 
-// Of matches without end some are reported, the last one among them, and the others are counted.
+// If there are very many matches, some are reported, with the last one, and the others are counted.
 func TestManyMatchesAreThinned(t *testing.T) {
 	inBubble(t, func(f *fake) {
 		f.add(1, "y")
@@ -279,7 +279,7 @@ func TestManyMatchesAreThinned(t *testing.T) {
 	})
 }
 
-// A batch waits until the owner has taken the one before.
+// A batch of hits waits until the owner has taken the one before.
 func TestWaitsForTheOwner(t *testing.T) {
 	inBubble(t, func(f *fake) {
 		f.add(1, "y")
@@ -301,8 +301,8 @@ func TestWaitsForTheOwner(t *testing.T) {
 	})
 }
 
-// After GiveUp, a pattern that explodes takes its own time, not that of the patterns behind it: but not without end, and
-// not if a kill waits for it.
+// After GiveUp, a pattern that exceeds its time limit does not use up the time of the patterns behind it. This is
+// limited to a few such patterns, and does not hold if a kill waits.
 func TestExplodingPatternsHarmNoOther(t *testing.T) {
 	defer match.StopClock()
 	const bomb = "^(([a-z])+.)+[A-Z]([a-z])+$"
@@ -331,7 +331,7 @@ func TestExplodingPatternsHarmNoOther(t *testing.T) {
 			if f.late.isOver() {
 				t.Fatal("given up at once")
 			}
-			took := false // each search of these takes as long as is waited for at the end
+			took := false // Each search of a bomb takes lastLook in this test.
 			struck := set.Struck
 			set.Struck = func() { f.late.from = f.late.from.Add(-lastLook); took = true; struck() }
 			_, hits := set.Step([]byte(strings.Repeat("a", 92) + " end\n"))

@@ -29,14 +29,14 @@ type lateness struct {
 	pressed atomic.Bool                // the same
 
 	// Guarded by busy:
-	tok      *turn.Token // the Sync that the following is about
+	tok      *turn.Token // the Sync to which from and restarts belong
 	from     time.Time   // when lastLook began
 	restarts int
 	answered *turn.Token // the last Sync of all patterns that was answered
 }
 
-// restart begins lastLook again after a search that ran out of time: a pattern that explodes must not take the time of
-// the others. A kill or the server's end does not wait for that (pressed).
+// restart begins lastLook again after a search has exceeded its time limit: a pattern whose search explodes must not
+// use up the time of the others. A kill or a shutdown does not wait for that (pressed).
 func (l *lateness) restart() {
 	if l.tok != nil && l.restarts < mostRestarts && !l.pressed.Load() {
 		l.from = time.Now()
@@ -44,7 +44,7 @@ func (l *lateness) restart() {
 	}
 }
 
-// isOver reports whether what is not matched yet must be given up.
+// isOver reports whether the output that is not matched yet must be given up.
 func (l *lateness) isOver() bool {
 	t := l.asked.Load()
 	if t == nil || t == l.answered {
@@ -59,7 +59,8 @@ func (l *lateness) isOver() bool {
 // stops reports whether nothing waits for further matches.
 func (f *Follower) stops() bool { return isClosed(f.quit) || f.late.isOver() }
 
-// giveUp moves each cursor to the end of what is stored, and reports which patterns have not seen what of it.
+// giveUp moves each cursor to the end of the stored output. It reports each pattern that has not seen all of the
+// output, with the offsets from which on it has not.
 func (f *Follower) giveUp() {
 	unseen := map[int][]string{} // by key
 	var keys []int

@@ -6,25 +6,25 @@ import "time"
 // that is stored and not matched yet, not by the owner, and by a slow pattern only now and then.
 
 const (
-	// inlineBytes is how much of a stream may be left to match in such a turn.
+	// inlineBytes is how many unmatched bytes a stream may have for such an inline turn.
 	inlineBytes = 4 << 10
-	// inlineTime is how long a turn may take: a few times what a handful of patterns does.
+	// inlineTime is how long a turn may take: a few times the duration with a handful of patterns.
 	inlineTime = 2 * time.Millisecond
 	// inlineRest is how often run does the matching instead after a turn that took longer.
 	inlineRest = 16
 )
 
-// An inline is what is known of these turns.
+// An inline is the state of inline turns.
 type inline struct {
-	on   bool  // one goes on
-	hits []Hit // that it has found
-	owed bool  // the owner has not taken the hits of the last one
-	rest int   // how often run does the matching before the next one
+	on   bool  // an inline turn is running
+	hits []Hit // the hits of this turn
+	owed bool  // the owner has not taken the hits of the last turn
+	rest int   // how often run does the matching before the next turn
 }
 
-// OutputCame has output matched that was stored: by the caller if it is little, nothing else is to be done and no other
-// goroutine does it, or else by run. The caller must hold no lock that the owner takes. It must be ready to answer for
-// Leans.
+// OutputCame matches newly stored output. The calling goroutine does that itself if few is set, little output is
+// unmatched, no request is queued and no other goroutine is matching; otherwise run does it. The caller must hold no
+// lock that the owner takes. After the call it must check Leans, because Owner.Leans is not called then.
 func (f *Follower) OutputCame(few bool) {
 	if !few || !f.busy.TryLock() {
 		f.Poke()
@@ -51,7 +51,7 @@ func (f *Follower) OutputCame(few bool) {
 	}
 }
 
-// mayInline reports whether there is little to do.
+// mayInline reports whether the calling goroutine may match the output itself.
 func (f *Follower) mayInline() bool {
 	if f.inline.owed {
 		select {

@@ -8,17 +8,18 @@ import (
 	"shelld/jobs/internal/turn"
 )
 
-// An Owner takes what a Follower finds. Its methods are called while the Follower works, by the Follower's goroutine or
-// by the one that has called OutputCame. They must not block, and may call those of the Follower that do not.
+// An Owner receives the hits of a Follower. Its methods are called while the Follower works, by the Follower's
+// goroutine or by the one that has called OutputCame. They must not block, and may call the methods of the Follower
+// that do not.
 type Owner interface {
 	// Hits reports hits, in order. The owner sends one value to taken when it has taken them; taken has room for it.
 	// There are no further hits before that.
 	Hits(hits []Hit, taken chan<- struct{})
-	// Synced answers Sync, behind the hits that it is about. It is partly done if it was hastened before everything
-	// was matched.
+	// Synced answers Sync, after the hits that the Sync waited for. partly reports that it was hastened before
+	// everything was matched.
 	Synced(tok *turn.Token, partly bool)
-	// Leans reports that Leans has become true. It is not called if that is so when OutputCame returns: its caller
-	// has to look.
+	// Leans reports that Follower.Leans has become true. It is not called if that happens within OutputCame: the
+	// caller of OutputCame has to check Follower.Leans.
 	Leans()
 	// Unreadable returns the error for output that cannot be read at an offset.
 	Unreadable(at int64, err error) error
@@ -35,12 +36,12 @@ type Source interface {
 	IsAll(offset int64) bool
 }
 
-// A Hit is what a Follower reports of a pattern: one of Match, Removed and Behind is set.
+// A Hit is a report about a pattern. One of Match, Removed and Behind is set.
 type Hit struct {
 	Key     int
 	Stream  string // the name of the Source; empty with Behind
 	Match   *match.Match
 	Passed  int64 // matches of the pattern between the hit before and this one, which are not reported
 	Removed error // why the pattern was removed
-	Behind  error // what of the output it had not seen when the Follower gave up
+	Behind  error // names the output that the pattern had not seen when the Follower gave up
 }

@@ -6,8 +6,8 @@ import "time"
 // section 4).
 const QuietTime = 50 * time.Millisecond
 
-// armQuiet counts the matches that more output could change, if their stream is quiet for long enough or its output is
-// known to be all for now. It sets the timer for the others.
+// armQuiet counts the matches that more output could change, if their stream is quiet for long enough or is known to
+// get no more output for now. It sets the timer for the other matches.
 func (f *Follower) armQuiet() {
 	next, leans := time.Hour, false
 	for _, c := range f.cursors {
@@ -28,7 +28,8 @@ func (f *Follower) armQuiet() {
 	f.noteLeans(leans)
 }
 
-// noteLeans tells the owner when there is such a match. The caller of OutputCame looks by itself.
+// noteLeans notifies the owner when there is such a match for the first time. The caller of OutputCame checks by
+// itself.
 func (f *Follower) noteLeans(leans bool) {
 	if was := f.leaning.Swap(leans); leans && !was && !f.inline.on {
 		f.owner.Leans()

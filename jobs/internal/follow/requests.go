@@ -23,19 +23,20 @@ func (f *Follower) Add(p Pattern) { f.mail.Put(func() { f.add(p) }) }
 // Remove removes all patterns with a key. Hits that were found before may still follow.
 func (f *Follower) Remove(key int) { f.mail.Put(func() { f.remove(key) }) }
 
-// Sync is answered, by Owner.Synced, when all output that is stored when it is taken up has been matched with the
-// patterns of these keys; nil: with all patterns. With settle, that output is all there is: matches count that more
-// could change.
+// Sync is answered, by Owner.Synced, when the patterns of these keys (nil: all patterns) have been matched against all
+// output that is stored when the Follower takes up the request. With settle, that output counts as complete: matches
+// that more output could change count.
 func (f *Follower) Sync(tok *turn.Token, keys []int, settle bool) {
 	f.mail.Put(func() { f.begin(tok, keys, settle) })
 }
 
-// Hasten has a Sync be answered with what is matched by now, but not before each of its patterns has had a turn.
+// Hasten ends a Sync early: it is answered even if not everything is matched, as soon as each of its patterns has had a
+// turn.
 func (f *Follower) Hasten(tok *turn.Token) { f.mail.Put(func() { f.hasten(tok) }) }
 
-// GiveUp has a Sync of all patterns be answered soon: what is not matched then is skipped and reported as Behind.
-// With pressed, a pattern that takes too long gets no time at the cost of that wait. It must be called at most once
-// per Sync.
+// GiveUp ends a Sync of all patterns soon: after a short time, unmatched output is skipped and reported as Behind.
+// With pressed, a pattern that exceeds its time limit does not extend that time. GiveUp must be called at most once per
+// Sync.
 func (f *Follower) GiveUp(tok *turn.Token, pressed bool) {
 	f.late.pressed.Store(pressed)
 	f.late.asked.Store(tok)
@@ -47,11 +48,11 @@ func (f *Follower) GivesUp(tok *turn.Token) bool { return f.late.asked.Load() ==
 // Leans reports whether there is a match that more output could change. A nil Follower has none.
 func (f *Follower) Leans() bool { return f != nil && f.leaning.Load() }
 
-// Poke has the Follower look at what is stored. Any goroutine may call it.
+// Poke makes the Follower match the output that was stored. Any goroutine may call it.
 func (f *Follower) Poke() {
 	select {
 	case f.grew <- struct{}{}:
-	default: // it was poked and has not looked yet
+	default: // an earlier Poke is still pending
 	}
 }
 

@@ -2,11 +2,11 @@ package follow
 
 import "time"
 
-// Cursors take turns: some output for the patterns of one, then for the next, and in between what the owner asks for.
+// Cursors take turns: some output for the patterns of one, then for the next, and in between the owner's requests.
 // So a pattern that is far behind delays neither another one nor a Sync.
 
-// turnTime and turnBytes bound a turn. turnTime is also how long the owner's requests may lie there, in addition to one
-// step of a slow pattern.
+// turnTime and turnBytes bound a turn. turnTime also bounds how long a request of the owner waits, apart from one step
+// of a slow pattern.
 const (
 	turnTime  = 5 * time.Millisecond
 	turnBytes = 256 << 10
@@ -14,8 +14,8 @@ const (
 
 // A budget bounds how much output is matched in a turn. The zero value is no bound.
 type budget struct {
-	ends  int64     // the offset at which it ends; feedTo counts it from where it begins
-	until time.Time // and the time
+	ends  int64     // the offset at which the turn ends; relative to the cursor until feedTo adds its offset
+	until time.Time // the time at which it ends
 }
 
 func (b budget) isOver(at int64) bool {

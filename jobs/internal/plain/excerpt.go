@@ -27,8 +27,8 @@ type excerpt struct {
 }
 
 // Excerpt returns r without the ranges in skip, which ascend and lie in r, plain or as it was written, cut to limit
-// bytes as [Clip] does. If bytes of r are no longer kept, the cut is there. It reads all of r if it has to count omitted
-// lines, and needs no more memory than the windows.
+// bytes as [Clip] does. If bytes of r are no longer kept, the cut is there. It reads all of r if it has to count
+// omitted lines, and needs no more memory than the windows.
 func Excerpt(s *spool.Spool, r spool.Range, skip []spool.Range, plain bool, limit int) ([]byte, *Truncated) {
 	if r.From >= r.To {
 		return nil, nil

@@ -15,10 +15,11 @@ import (
 // length.
 const maxColumn = 4096
 
-// Text returns output as a person reads it afterwards: escape sequences removed, CRLF as LF, and lines that were redrawn
-// (carriage return, backspace, erase, cursor up) in their last state. Of control characters (see [screen.IsControl]) it
-// keeps only LF and tab. It removes a C1 control alone, and takes what follows as text, so that the result does not
-// depend on where a piece of output begins. Bytes that are not UTF-8 become U+FFFD (see [ValidUTF8]).
+// Text returns output as a person reads it afterwards: escape sequences removed, CRLF as LF, and lines that were
+// redrawn (carriage return, backspace, erase, cursor up) in their last state. Of control characters (see
+// [screen.IsControl]) it keeps only LF and tab. It removes a C1 control alone, and takes what follows as text, so that
+// the result does not depend on where a piece of output begins. Bytes that are not UTF-8 become U+FFFD (see
+// [ValidUTF8]).
 func Text(b []byte) string {
 	if !needsFolding(b) {
 		text := ValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"))

@@ -59,7 +59,7 @@ func TestHasControl(t *testing.T) {
 	}
 }
 
-// A few bytes cannot make a long text.
+// A few bytes of output cannot produce a long text.
 func TestTextIsBounded(t *testing.T) {
 	for name, unit := range map[string]string{
 		"columns":    "\x1b[4096Cx\n",

@@ -10,23 +10,23 @@ import (
 	"syscall"
 )
 
-// ErrNoProc says that the system does not tell where something lies.
+// ErrNoProc is the error if the path of an open file cannot be determined, because /proc is missing.
 var ErrNoProc = errors.New("where it lies cannot be known without /proc; see that it is mounted")
 
-// A Directory is one that was found under a name. Where the system can, it is held by a
-// descriptor: then it stays the same one, whatever becomes of the name. A nil one is none.
+// A Directory is a directory that was looked up by a path. If the system allows it, a descriptor holds it open, so that
+// it stays the same directory even if the path is renamed or replaced. A nil Directory stands for no directory.
 type Directory struct {
-	file *os.File // nil: the system holds none
+	file *os.File // nil: this system does not hold it open
 	info fs.FileInfo
 	real string
 }
 
-// Real is where it lay when it was found: absolute, without symlinks. "" if that cannot be
-// told.
+// Real returns the path that the directory had when it was looked up: absolute, without symlinks. It returns "" if that
+// path cannot be determined.
 func (d *Directory) Real() string { return d.real }
 
-// File stands for the directory, and for nothing that can be done in it. Nil where the
-// system holds none; then there is only the name.
+// File returns the descriptor of the directory, which only identifies it and gives no access to its content. It returns
+// nil if this system does not hold directories open; then only the path is known.
 func (d *Directory) File() *os.File {
 	if d == nil {
 		return nil
@@ -34,14 +34,14 @@ func (d *Directory) File() *os.File {
 	return d.file
 }
 
-// IsAt says whether a name leads to this very directory now.
+// IsAt reports whether a path leads to this same directory now.
 func (d *Directory) IsAt(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && os.SameFile(info, d.info)
 }
 
-// Stays says whether it still lies where it was found. An error: the system does not tell, at
-// this moment.
+// Stays reports whether the directory is still at the path at which it was found. It returns an error if the system
+// cannot answer at this moment.
 func (d *Directory) Stays() (bool, error) {
 	if d.real == "" {
 		return false, nil
@@ -60,7 +60,7 @@ func (d *Directory) Stays() (bool, error) {
 	return err == nil && now == d.real, err
 }
 
-// Same says whether both are the same directory. None is the same as none.
+// Same reports whether both are the same directory. Two nil Directories are the same.
 func (d *Directory) Same(other *Directory) bool {
 	if d == nil || other == nil {
 		return d == other
@@ -68,13 +68,12 @@ func (d *Directory) Same(other *Directory) bool {
 	return os.SameFile(d.info, other.info)
 }
 
-// Holds says whether a path without symlinks is the place where the directory was found, or
-// lies below.
+// Holds reports whether a path without symlinks is the path at which the directory was found, or lies below it.
 func (d *Directory) Holds(real string) bool {
 	if d.real == "" || real == "" {
 		return false
 	}
-	if runtime.GOOS == "windows" { // where names are not told apart by the case of letters
+	if runtime.GOOS == "windows" { // Names differ there only if they differ in more than the case of letters.
 		rel, err := filepath.Rel(d.real, real)
 		return err == nil && filepath.IsLocal(rel)
 	}
@@ -82,15 +81,14 @@ func (d *Directory) Holds(real string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// Close lets go of it. Closing it twice, or none, does nothing.
+// Close releases the descriptor. Closing a directory twice, or a nil one, does nothing.
 func (d *Directory) Close() {
 	if d != nil && d.file != nil {
-		_ = d.file.Close() // Nothing can be written by it.
+		_ = d.file.Close() // Nothing can be written through it.
 	}
 }
 
-// ofProcess says whether a path without symlinks is the entry of a process in /proc, or
-// lies in it.
+// ofProcess reports whether a path without symlinks is the entry of a process in /proc, or lies below it.
 func ofProcess(real, pid string) bool {
 	rest, ok := strings.CutPrefix(real, "/proc/"+pid)
 	return ok && (rest == "" || rest[0] == '/')

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenDirectory finds a directory, symlinks followed. The path must be absolute. It needs no
-// right to the directory itself, but those on the way to it. Close it.
+// OpenDirectory looks a directory up and follows symlinks. The path must be absolute. The server needs no permission
+// for the directory itself, only search permission for the directories on the way to it. The caller must close the
+// Directory.
 //
-// What counts is what the descriptor leads to, and not the name: the place is what the
-// kernel tells of the descriptor.
+// The descriptor decides, not the path: the real path is the one that the kernel returns for the descriptor.
 func OpenDirectory(path string) (*Directory, error) {
 	fd, err := findFD(path, unix.O_DIRECTORY)
 	if err != nil {
@@ -27,7 +27,7 @@ func OpenDirectory(path string) (*Directory, error) {
 	case ofProcess(d.real, strconv.Itoa(os.Getpid())):
 		err = ErrOfServer
 	case !d.IsAt(d.real):
-		err = unix.ENOENT // It was removed, and has no name any more.
+		err = unix.ENOENT // It was removed, and has no path any more.
 	default:
 		return d, nil
 	}
@@ -35,7 +35,7 @@ func OpenDirectory(path string) (*Directory, error) {
 	return nil, err
 }
 
-// placeOf asks the kernel where an open file lies.
+// placeOf returns the path that the kernel reports for an open file.
 func placeOf(f *os.File) (string, error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -47,7 +47,7 @@ func placeOf(f *os.File) (string, error) {
 		return "", err
 	}
 	if linkErr == nil && !strings.HasPrefix(real, "/") {
-		linkErr = unix.ENOENT // It lies outside of all that this process can name.
+		linkErr = unix.ENOENT // It lies outside of everything that this process can reach by a path.
 	}
 	return real, linkErr
 }

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// OpenDirectory finds a directory, symlinks followed. The path must be absolute. Close it.
-// This system is asked by name: there is no way to start a program in a directory that is
-// held by a descriptor.
+// OpenDirectory looks a directory up and follows symlinks. The path must be absolute. The caller must close the
+// Directory. It holds no descriptor: on this system no program can be started in a directory that is given by a
+// descriptor, only by path.
 func OpenDirectory(path string) (*Directory, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.IsDir() {
@@ -21,10 +21,10 @@ func OpenDirectory(path string) (*Directory, error) {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		real = "" // Windows has volumes of which it does not tell.
+		real = "" // Windows has volumes for which it does not report the path.
 	}
 	return &Directory{info: info, real: real}, nil
 }
 
-// placeOf is not called: no Directory has a file.
+// placeOf is never called, since no Directory has a file on this system.
 func placeOf(f *os.File) (string, error) { return filepath.EvalSymlinks(f.Name()) }

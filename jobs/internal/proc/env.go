@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// An EnvPolicy says what of the server's environment a job gets.
+// An EnvPolicy selects the variables of the server's environment that a job gets.
 type EnvPolicy struct {
-	// Inherit is "all", "core" (what a login shell needs) or "none". Anything
-	// else means core. Names that look like secrets are in neither.
+	// Inherit is "all", "core" (the variables that a login shell needs) or "none". Any other value means core. Names
+	// that look like secrets are not inherited, even with "all".
 	Inherit string
-	// Include names more that is inherited, secrets too; Exclude what is not,
-	// and comes after Include. Both are globs as in path.Match.
+	// Include names further variables that are inherited, even secrets. Exclude names variables that are not, and takes
+	// precedence over Include. Both are globs as in path.Match.
 	Include, Exclude []string
-	// Set is given to every job, whatever Exclude says.
+	// Set holds variables that every job gets, regardless of Exclude.
 	Set map[string]string
 }
 
-// coreNames are what a login shell needs.
+// coreNames are the variables that a login shell needs.
 var coreNames = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "LANGUAGE", "TMPDIR", "TZ", "XDG_*",
 	"SSH_AUTH_SOCK", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS",
 	"EDITOR", "VISUAL", "PAGER", "MAIL", "HOSTNAME",
 }
 
-// windowsCoreNames are what programs on Windows do not start without.
+// windowsCoreNames are the variables without which programs on Windows do not start.
 var windowsCoreNames = []string{
 	"PATH", "PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "TEMP", "TMP", "USERNAME", "USERDOMAIN",
 	"USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES*",
@@ -35,52 +35,52 @@ var windowsCoreNames = []string{
 	"EDITOR", "VISUAL", "PAGER",
 }
 
-// secretNames look like secrets, in any case of letters: tokens, passwords and keys by what
-// programs call them, and places that have a password in them.
+// secretNames are names of secrets, in upper or lower case: the usual names of tokens, passwords and keys, and of URLs
+// and the like that contain a password.
 var secretNames = []string{
 	"*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*API_KEY*", "*APIKEY*", "*PRIVATE_KEY*",
 	"*ACCESS_KEY*", "*CREDENTIAL*", "AWS_*KEY*", "*_KEY", "*_PWD", "*_PAT", "*_PASS", "SSHPASS", "*_AUTH", "*AUTH_CONFIG*",
 	"*_JWT", "*_COOKIE", "*_DSN", "*WEBHOOK*", "*CONNECTION_STRING*", "*DATABASE_URL", "*REDIS_URL", "*MONGO*_UR[IL]", "*AMQP_URL",
 }
 
-// LooksSecret says whether a variable's name is one that secrets have.
+// LooksSecret reports whether a variable with this name is probably a secret.
 func LooksSecret(name string) bool { return env{foldNames: true}.matches(name, secretNames) }
 
-// An Origin says where a variable comes from.
+// An Origin is the source of a variable.
 type Origin string
 
-// The origins, each before those that come on top of it.
+// The origins. Later ones override earlier ones.
 const (
 	FromServer  Origin = "server"  // the server's own environment
-	FromLogin   Origin = "login"   // what the login shell has made of that
-	FromProfile Origin = "profile" // the profile that the start names
-	FromPolicy  Origin = "policy"  // what every job is given
-	FromClient  Origin = "client"  // what the client has set since
-	FromBuiltin Origin = "builtin" // what a job gets because of how it is started
-	FromStart   Origin = "start"   // what the start asks for
-	FromShell   Origin = "shell"   // what the job, a shell, has set or changed since
+	FromLogin   Origin = "login"   // the environment that the login shell has made of that
+	FromProfile Origin = "profile" // the profile that the start request names
+	FromPolicy  Origin = "policy"  // the variables that every job gets
+	FromClient  Origin = "client"  // set by the client later
+	FromBuiltin Origin = "builtin" // set because of how the job is started
+	FromStart   Origin = "start"   // the variables in the start request
+	FromShell   Origin = "shell"   // set or changed later by the job, which is a shell
 )
 
-// A Variable is one of an environment.
+// A Variable is a variable of an environment.
 type Variable struct {
 	Name, Value string
 	Source      Origin
 }
 
-// A Layer is what comes from one source: NAME to value, of which nil unsets.
+// A Layer holds the variables from one source, by name. A nil value unsets the variable.
 type Layer struct {
 	Source Origin
 	Vars   map[string]*string
 }
 
-// Inherited are the variables of base, as NAME=value, that the policy lets through. The last
-// one of a name wins. Names that cannot be set (empty, or with "=" or NUL) are dropped, and
-// values with NUL as well, since execve knows neither.
+// Inherited returns the variables of base, which are NAME=value, that the policy selects. If a name occurs more than
+// once, the last one wins. Variables that execve cannot pass are dropped: if the name is empty or contains "=" or NUL,
+// or the value contains NUL.
 func Inherited(base []string, p EnvPolicy, from Origin) []Variable {
 	return inherited(base, p, from, runtime.GOOS == "windows")
 }
 
-// inherited is Inherited for the system that it is told.
+// inherited is Inherited for the given system.
 func inherited(base []string, p EnvPolicy, from Origin, windows bool) []Variable {
 	e := newEnv(len(base), windows)
 	for _, entry := range base {
@@ -92,14 +92,14 @@ func inherited(base []string, p EnvPolicy, from Origin, windows bool) []Variable
 	return e.list()
 }
 
-// Compose is an environment with layers on top of it, the last one uppermost, sorted by name.
-// Names and values that cannot be set are dropped. Each name is in base once.
+// Compose returns an environment with layers applied on top of it, in their order, sorted by name. Names and values
+// that cannot be set are dropped. base must contain each name only once.
 func Compose(base []Variable, layers ...Layer) []Variable {
 	return compose(base, runtime.GOOS == "windows", layers...)
 }
 
 func compose(base []Variable, windows bool, layers ...Layer) []Variable {
-	e, unset := newEnv(8, windows), map[string]bool{} // what the layers say: little, as a rule
+	e, unset := newEnv(8, windows), map[string]bool{} // the variables of the layers; usually few
 	for _, l := range layers {
 		for _, name := range sortedKeys(l.Vars) {
 			value := l.Vars[name]
@@ -126,7 +126,7 @@ func compose(base []Variable, windows bool, layers ...Layer) []Variable {
 
 func byName(a, b Variable) int { return strings.Compare(a.Name, b.Name) }
 
-// Environ is an environment as the system takes it: NAME=value, sorted.
+// Environ returns an environment in the form that the system expects: NAME=value, in the order of vars.
 func Environ(vars []Variable) []string {
 	list := make([]string, len(vars))
 	for i, v := range vars {
@@ -135,11 +135,12 @@ func Environ(vars []Variable) []string {
 	return list
 }
 
-// NameKey is a variable's name as it compares: on Windows, without the case of letters.
+// NameKey returns a variable's name in the form that is compared: on Windows in upper case, since the case of letters
+// does not count there.
 func NameKey(name string) string { return env{foldNames: runtime.GOOS == "windows"}.key(name) }
 
-// sortedKeys makes the winner among names that differ only in case, on Windows,
-// the same every time.
+// sortedKeys returns the keys in order. On Windows, this makes the winner among names that differ only in case the same
+// every time.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for name := range m {
@@ -149,7 +150,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// An env is an environment in the making: variables by the name as it compares.
+// An env is an environment under construction. vars is indexed by the key of the name.
 type env struct {
 	vars      map[string]Variable
 	foldNames bool
@@ -182,7 +183,7 @@ func (e env) list() []Variable {
 	return list
 }
 
-// inherits says whether a variable of base gets through.
+// inherits reports whether the policy lets a job inherit a variable.
 func (e env) inherits(name string, p EnvPolicy) bool {
 	switch {
 	case e.matches(name, p.Exclude):
@@ -202,16 +203,15 @@ func (e env) inherits(name string, p EnvPolicy) bool {
 	return !LooksSecret(name)
 }
 
-// matches says whether one of the globs is the name's. A glob that is malformed
-// stands for itself.
+// matches reports whether one of the globs matches the name. A malformed glob matches only a name equal to it.
 func (e env) matches(name string, globs []string) bool {
 	name = e.key(name)
 	return slices.ContainsFunc(globs, func(glob string) bool { return matches(e.key(glob), name) })
 }
 
-// matches is path.Match for what has no parts between slashes, and takes a tenth of its time
-// where stars are at the ends of the glob alone, as they mostly are: every variable is held
-// against every glob.
+// matches is path.Match, except that a slash is an ordinary character. It takes a tenth of the time of path.Match if
+// the glob has stars only at its ends, as most have. The speed counts because every variable is compared with every
+// glob.
 func matches(glob, name string) bool {
 	inner, open := strings.CutPrefix(glob, "*")
 	inner, more := strings.CutSuffix(inner, "*")
@@ -226,12 +226,13 @@ func matches(glob, name string) bool {
 	default:
 		return name == inner
 	}
-	const noSlash = "\x00" // which no name has
+	const noSlash = "\x00" // no name contains it
 	ok, err := path.Match(strings.ReplaceAll(glob, "/", noSlash), strings.ReplaceAll(name, "/", noSlash))
 	return ok || err != nil && glob == name
 }
 
-// Getenv looks a variable up in NAME=value entries, of which the last one counts.
+// Getenv returns the value of a variable in a list of NAME=value entries, and reports whether it is there. If a name
+// occurs more than once, the last entry counts.
 func Getenv(entries []string, name string) (string, bool) {
 	e := env{foldNames: runtime.GOOS == "windows"}
 	for _, entry := range slices.Backward(entries) {

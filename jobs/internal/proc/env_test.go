@@ -62,7 +62,7 @@ func TestSecretNames(t *testing.T) {
 	}
 }
 
-// No name of core looks like a secret: it would never be inherited.
+// No name of core looks like a secret. If it did, it would never be inherited.
 func TestCoreIsNotSecret(t *testing.T) {
 	for _, name := range append(slices.Clone(coreNames), windowsCoreNames...) {
 		if LooksSecret(name) {
@@ -85,7 +85,7 @@ func TestGetenv(t *testing.T) {
 	}
 }
 
-// Each variable says which layer it comes from: the uppermost that has it.
+// The source of each variable is the uppermost layer that has it.
 func TestSources(t *testing.T) {
 	base := Inherited([]string{"PATH=/bin", "HOME=/h", "LANG=C", "MAIL=m"}, EnvPolicy{Exclude: []string{"MAIL"}}, FromServer)
 	got := Compose(base,
@@ -101,7 +101,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// environ is what a start makes of the server's environment.
+// environ returns the environment of a job, as a start request composes it from the server's environment.
 func environ(base []string, p EnvPolicy, job map[string]*string, windows bool) []string {
 	set := map[string]*string{}
 	for name, value := range p.Set {
@@ -111,7 +111,7 @@ func environ(base []string, p EnvPolicy, job map[string]*string, windows bool) [
 	return Environ(compose(vars, windows, Layer{FromPolicy, set}, Layer{FromStart, job}))
 }
 
-// knownSecrets are what well-known programs call their secrets.
+// knownSecrets are names that well-known programs use for their secrets.
 var knownSecrets = []string{
 	"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN",
 	"NPM_TOKEN", "NODE_AUTH_TOKEN", "TWINE_PASSWORD", "DOCKER_PASSWORD", "DOCKER_AUTH_CONFIG", "OPENAI_API_KEY", "ANTHROPIC_API_KEY",
@@ -123,7 +123,7 @@ var knownSecrets = []string{
 	"SNYK_TOKEN", "SSHPASS", "SMTP_PASS", "BORG_PASSPHRASE", "RESTIC_PASSWORD", "TELEGRAM_BOT_TOKEN", "BASIC_AUTH", "HTTP_COOKIE", "A/B_TOKEN", "MONGO/X_URI",
 }
 
-// No policy lets a well-known secret through that does not include it by its name.
+// A job inherits a well-known secret only if the policy includes it by name.
 func TestNoKnownSecretLeaks(t *testing.T) {
 	if len(knownSecrets) < 40 {
 		t.Fatalf("%d names", len(knownSecrets))
@@ -144,7 +144,7 @@ func TestNoKnownSecretLeaks(t *testing.T) {
 	}
 }
 
-// What programs do not start without, or what nobody hides, is no secret.
+// Names of variables that programs need to start, or that are public, do not look like secrets.
 func TestOrdinaryNamesPass(t *testing.T) {
 	for _, name := range []string{
 		"PATH", "HOME", "SSH_AUTH_SOCK", "XAUTHORITY", "GOPATH", "JAVA_HOME", "NODE_ENV", "VIRTUAL_ENV", "HTTP_PROXY", "NO_PROXY",
@@ -156,7 +156,7 @@ func TestOrdinaryNamesPass(t *testing.T) {
 	}
 }
 
-// A glob is one, however it is held against a name.
+// Globs match the same with and without the fast path of matches.
 func TestGlobs(t *testing.T) {
 	for _, test := range []struct {
 		glob, name string

@@ -2,14 +2,14 @@ package proc
 
 import "errors"
 
-// What a file cannot be used for, besides what the kernel says itself.
+// The errors for files that cannot be used, in addition to the kernel's own errors.
 var (
-	// ErrNotRegular: opening it could block, or do something to a device.
+	// ErrNotRegular: the file is not a regular one. Opening it could block, or affect a device.
 	ErrNotRegular = errors.New("it is no regular file")
-	// ErrOfServer: the name would mean something else to the job itself.
+	// ErrOfServer: the path would refer to something else in the job itself.
 	ErrOfServer = errors.New("it is an entry of /proc that stands for something else in the job")
 )
 
-// An Allow says whether a file may be used, by the path that the kernel has found
-// it under: absolute, without a symlink. Its error is returned as it is.
+// An Allow decides whether a file may be used. It gets the path at which the kernel has found the file: absolute,
+// without symlinks. A non-nil error refuses the file and is returned to the caller unchanged.
 type Allow func(real string) error

@@ -8,21 +8,21 @@ import (
 	"syscall"
 )
 
-// An opener opens files by asking of what it has opened where that lies. It serves the
-// systems on which nothing stands for a file before it is opened: a file is looked at,
-// opened without waiting, and looked at again. What an opening for reading does to
-// somebody's device that was put there in between cannot be taken back.
+// An opener opens a file first and then asks the system for the path of the open file. It is for systems without
+// O_PATH, on which a file cannot be held without opening it: the opener checks the file, opens it without blocking, and
+// checks the open file. If someone puts a device in its place between the first check and the open, the effect of the
+// open on that device cannot be undone.
 type opener struct {
-	real  func(*os.File) (string, error) // the absolute path of an open file, without a symlink
-	flags int                            // for every opening: not to wait, to get no terminal
+	real  func(*os.File) (string, error) // returns the absolute path of an open file, without symlinks
+	flags int                            // added to every open: do not block, get no controlling terminal
 }
 
-// openInput is OpenInput.
+// openInput implements OpenInput.
 func (o opener) openInput(path string, allow Allow) (*os.File, error) {
 	return o.open(path, os.O_RDONLY, allow)
 }
 
-// openOutput is OpenOutput.
+// openOutput implements OpenOutput.
 func (o opener) openOutput(path string, allow Allow) (*os.File, error) {
 	for range mostLinks {
 		f, err := o.open(path, os.O_WRONLY, allow)
@@ -38,7 +38,7 @@ func (o opener) openOutput(path string, allow Allow) (*os.File, error) {
 	return nil, syscall.ELOOP
 }
 
-// mostLinks is how many symlinks are followed to a file that is to be made.
+// mostLinks bounds the number of symlinks followed to a file that must be created.
 const mostLinks = 40
 
 func (o opener) open(path string, how int, allow Allow) (*os.File, error) {
@@ -60,14 +60,14 @@ func (o opener) open(path string, how int, allow Allow) (*os.File, error) {
 	return f, nil
 }
 
-// check says whether what was opened may be used.
+// check returns an error unless the open file may be used.
 func (o opener) check(f *os.File, allow Allow) error {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
 		return err
 	case isNull(info):
-		return nil // it holds nothing, wherever it is
+		return nil // The null device holds no data, wherever it is.
 	}
 	real, err := o.real(f)
 	if err != nil {
@@ -79,7 +79,7 @@ func (o opener) check(f *os.File, allow Allow) error {
 	return fit(info)
 }
 
-// fit says whether something is a file that a job may be given.
+// fit returns an error unless the file is regular or the null device, which are the kinds that a job may get.
 func fit(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
@@ -95,9 +95,9 @@ func isNull(info fs.FileInfo) bool {
 	return err == nil && info.Mode()&fs.ModeDevice != 0 && os.SameFile(null, info)
 }
 
-// create makes a file that is not there. Where there is a symlink that leads nowhere, or
-// somebody was faster, next is where to look. It is made in the directory that was
-// looked at, wherever that is by then.
+// create creates a file that does not exist. If there is a dangling symlink, or another process was faster, it returns
+// no file but the path next, which the caller must try instead. The file is created in the directory that allow was
+// asked about, even if that directory has been moved since.
 func (o opener) create(path string, allow Allow) (f *os.File, next string, err error) {
 	dir, name := filepath.Split(path)
 	if name == "" {
@@ -144,7 +144,7 @@ func absoluteIn(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// emptyFile is Empty.
+// emptyFile implements Empty.
 func emptyFile(f *os.File) error {
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handles plays the part of the systems that ask an open file where it lies.
+// handles is an opener as on the systems that can only ask an open file for its path.
 var handles = opener{flags: unix.O_NONBLOCK | unix.O_NOCTTY, real: func(f *os.File) (path string, err error) {
 	raw, err := f.SyscallConn()
 	if err == nil {
@@ -39,7 +39,7 @@ func TestHandleInput(t *testing.T) {
 		want error
 	}{
 		{y.in + "/file", nil},
-		{y.out + "/link", nil}, // where it leads counts
+		{y.out + "/link", nil}, // The target of a link counts.
 		{y.in + "/link", errOutside},
 		{y.out + "/file", errOutside},
 		{y.in + "/none", fs.ErrNotExist},
@@ -58,14 +58,14 @@ func TestHandleInput(t *testing.T) {
 	}
 }
 
-// What is put in the place of a file between the look and the opening is looked at too.
+// If a file is replaced between the check and the open, the new one is checked too.
 func TestHandleSwapped(t *testing.T) {
 	y := newYard(t)
 	path, fifo := y.in+"/file", y.in+"/fifo"
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	reader, err := os.OpenFile(fifo, os.O_RDWR, 0) // else nobody could open it for writing
+	reader, err := os.OpenFile(fifo, os.O_RDWR, 0) // Without a reader, opening it for writing would fail.
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,16 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLinks is how many symlinks are followed to a file that is to be made, as the
-// kernel does.
+// maxLinks bounds the number of symlinks followed to a file that must be created. It is the kernel's limit.
 const maxLinks = 40
 
-// OpenInput opens a file for reading, symlinks followed. It has to be a regular
-// file that allow does not refuse, or the null device. The path must be absolute.
+// OpenInput opens a file for reading and follows symlinks. It must be a regular file that allow accepts, or the null
+// device. The path must be absolute.
 //
-// A path says nothing about what is opened under it a moment later. So the file is
-// found first (O_PATH), which has no effect on it, whatever it is; what was found is
-// looked at, and that is opened.
+// A different file may be at the path a moment after a check. So OpenInput first gets an O_PATH descriptor, which has
+// no effect on any kind of file, then checks that descriptor, and then opens the file through it.
 func OpenInput(path string, allow Allow) (*os.File, error) {
 	fd, err := find(path, allow)
 	if err != nil {
@@ -30,10 +28,9 @@ func OpenInput(path string, allow Allow) (*os.File, error) {
 	return reopen(fd, path, unix.O_RDONLY)
 }
 
-// OpenOutput opens a file for writing, as OpenInput does, or makes it, as > does in a
-// shell: through symlinks, with what umask leaves of 0666. It empties nothing: see
-// Empty. There is no O_APPEND, so that programs may seek in what they write; two
-// writers need one file between them.
+// OpenOutput opens a file for writing under the same rules as OpenInput. If there is none, it creates it, as > does in
+// a shell: through symlinks, with mode 0666 less the umask. It does not truncate: see Empty. It does not set O_APPEND,
+// so that programs may seek in their output; two writers must share one open file.
 func OpenOutput(path string, allow Allow) (*os.File, error) {
 	for range maxLinks {
 		fd, err := find(path, allow)
@@ -53,7 +50,7 @@ func OpenOutput(path string, allow Allow) (*os.File, error) {
 	return nil, unix.ELOOP
 }
 
-// Empty cuts a file of OpenOutput to nothing.
+// Empty truncates a file from OpenOutput to length 0, unless it is the null device.
 func Empty(f *os.File) error {
 	fi, err := f.Stat()
 	if err == nil && fi.Mode().IsRegular() {
@@ -62,11 +59,11 @@ func Empty(f *os.File) error {
 	return err
 }
 
-// TextFile is a file in memory that holds a text, open for reading at its start.
-// Nobody can change it.
+// TextFile returns a file in memory that holds a text, open for reading at its start. It is sealed: no process can
+// change it.
 //
-// A pipe would need somebody who fills it: to be withdrawn where the job ends
-// early, and to be waited for at the end of everything.
+// A pipe would need a goroutine that fills it. That goroutine would have to be stopped if the job ends early, and
+// awaited at shutdown.
 func TextFile(text string) (*os.File, error) {
 	fd, err := memfd("shelld stdin")
 	if err != nil {
@@ -83,8 +80,8 @@ func TextFile(text string) (*os.File, error) {
 	return reopen(fd, "stdin", unix.O_RDONLY)
 }
 
-// memfd asks for a file that cannot be executed, which kernels before 6.3 do not
-// know of, and which others may be set up to insist on.
+// memfd creates a file in memory, if possible one that cannot be executed: kernels before 6.3 do not support that, and
+// newer ones may be configured to require it.
 func memfd(name string) (fd int, err error) {
 	for _, flag := range []int{unix.MFD_NOEXEC_SEAL, 0} {
 		if fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|flag); err != unix.EINVAL {
@@ -94,7 +91,7 @@ func memfd(name string) (fd int, err error) {
 	return fd, err
 }
 
-// find returns a descriptor that stands for a file and does nothing to it.
+// find returns an O_PATH descriptor of a file that may be used. It has no effect on the file.
 func find(path string, allow Allow) (fd int, err error) {
 	fd, err = findFD(path, 0)
 	if err != nil {
@@ -107,9 +104,9 @@ func find(path string, allow Allow) (fd int, err error) {
 	return fd, nil
 }
 
-// findFD is O_PATH and flags, which does not go through the links of /proc that lead to what
-// a process holds (fd/1, cwd, and /dev/stdout by way of them): the server's own would be
-// used under a name that means something else to the job.
+// findFD opens a path with O_PATH and flags. It does not follow the magic links of /proc that lead to the open files
+// and directories of a process (fd/1, cwd, and /dev/stdout through them): it would get the server's own under a path
+// that refers to something else in the job.
 func findFD(path string, flags int) (int, error) {
 	how := unix.OpenHow{Flags: uint64(unix.O_PATH | unix.O_CLOEXEC | flags), Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	for {
@@ -117,9 +114,9 @@ func findFD(path string, flags int) (int, error) {
 		switch err {
 		case unix.EINTR, unix.EAGAIN:
 			continue
-		case unix.ENOSYS, unix.EPERM: // an old kernel, or a sandbox that does not know of it
+		case unix.ENOSYS, unix.EPERM: // an old kernel, or a sandbox that does not know this system call
 			return findWithout(path, flags)
-		case unix.ELOOP: // such a link, or too many of the others
+		case unix.ELOOP: // a magic link, or too many ordinary ones
 			fd, err := openFD(unix.AT_FDCWD, path, unix.O_PATH|flags, 0)
 			if err == unix.ELOOP {
 				return -1, err
@@ -133,7 +130,7 @@ func findFD(path string, flags int) (int, error) {
 	}
 }
 
-// check says whether what was found may be used.
+// check returns an error unless the file of a descriptor may be used.
 func check(fd int, allow Allow) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -141,14 +138,14 @@ func check(fd int, allow Allow) error {
 	}
 	kind := st.Mode & unix.S_IFMT
 	if kind == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3) {
-		return nil // the null device holds nothing, wherever it is
+		return nil // The null device holds no data, wherever it is.
 	}
 	real, err := readlinkFD(fd)
 	switch {
 	case err != nil:
 		return err
 	case st.Nlink == 0:
-		return unix.ENOENT // it has no name any more
+		return unix.ENOENT // It was removed, and has no path any more.
 	case strings.HasPrefix(real, "/proc/"+strconv.Itoa(os.Getpid())+"/"):
 		return ErrOfServer
 	}
@@ -164,8 +161,8 @@ func check(fd int, allow Allow) error {
 	return ErrNotRegular
 }
 
-// create makes a file that is not there. Where there is a symlink that leads
-// nowhere, or somebody was faster, next is where to look.
+// create creates a file that does not exist. If there is a dangling symlink, or another process was faster, it returns
+// no file but the path next, which the caller must try instead.
 func create(path string, allow Allow) (f *os.File, next string, err error) {
 	dir, name := filepath.Split(path)
 	if name == "" {
@@ -199,7 +196,7 @@ func create(path string, allow Allow) (f *os.File, next string, err error) {
 	return os.NewFile(uintptr(fd), path), "", nil
 }
 
-// readlinkAt reads a symlink; the error says that the name is none.
+// readlinkAt returns the target of a symlink. It returns an error if the name is not a symlink.
 func readlinkAt(at int, name string) (string, error) {
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(at, name, buf)
@@ -209,7 +206,7 @@ func readlinkAt(at int, name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// reopen opens what a descriptor stands for, anew.
+// reopen opens the file of a descriptor again, with other flags.
 func reopen(fd int, name string, flags int) (*os.File, error) {
 	again, err := openFD(unix.AT_FDCWD, procFD(fd), flags|unix.O_NOCTTY, 0)
 	if err == unix.ENOENT {
@@ -221,8 +218,8 @@ func reopen(fd int, name string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(again), name), nil
 }
 
-// readlinkFD is where an open file lies. Each has an entry there as long as it is open: that there
-// is none says nothing of the file.
+// readlinkFD returns the path that the kernel reports for an open file. Every open file has an entry in /proc/self/fd,
+// so a missing entry means that /proc is missing, not the file.
 func readlinkFD(fd int) (string, error) {
 	real, err := os.Readlink(procFD(fd))
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
@@ -233,7 +230,8 @@ func readlinkFD(fd int) (string, error) {
 
 func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// openFD opens a file, close-on-exec. Slow file systems may be interrupted.
+// openFD opens a file with close-on-exec. It retries if a signal interrupts the call, which happens on slow file
+// systems.
 func openFD(at int, path string, flags int, mode uint32) (fd int, err error) {
 	for {
 		fd, err = unix.Openat(at, path, flags|unix.O_CLOEXEC, mode)

@@ -14,8 +14,8 @@ import (
 
 var errOutside = errors.New("outside")
 
-// inside allows what lies in a directory, and does something first: whatever happens
-// between the look at a file and its opening.
+// inside returns an Allow that accepts the files in a directory. On its first call it first calls meanwhile, which
+// changes something between the check of a file and its opening.
 func inside(dir string, meanwhile func()) Allow {
 	return func(real string) error {
 		if meanwhile != nil {
@@ -29,7 +29,7 @@ func inside(dir string, meanwhile func()) Allow {
 	}
 }
 
-// A yard is a directory that files have to lie in, and one that they must not.
+// A yard has a directory in which files are allowed, and one in which they are not.
 type yard struct {
 	t       *testing.T
 	in, out string
@@ -51,7 +51,7 @@ func (y *yard) ok(err error) {
 	}
 }
 
-// swap makes a name a symlink to something else.
+// swap returns a function that replaces a file by a symlink.
 func (y *yard) swap(name, to string) func() {
 	return func() {
 		_ = os.Remove(name) // It may not be there.
@@ -67,7 +67,7 @@ func (y *yard) text(file string) string {
 	return string(b)
 }
 
-// What was looked at is what is opened, whatever its name means by then.
+// OpenInput opens the file that was checked, even if its path leads to another file by then.
 func TestInputIsWhatWasLookedAt(t *testing.T) {
 	y := newYard(t)
 	y.swap(y.in+"/link", "file")()
@@ -91,8 +91,8 @@ func TestOutputIsWhatWasLookedAt(t *testing.T) {
 	for name, c := range map[string]struct {
 		file      string
 		meanwhile func(*yard) func()
-		err       error  // of the opening
-		inside    string // what is in the file afterwards, whose place it had
+		err       error  // the error of OpenOutput
+		inside    string // the content of the original file afterwards
 	}{
 		"a file": {"/file", func(y *yard) func() {
 			return func() { y.ok(os.Rename(y.in+"/file", y.in+"/got")); y.swap(y.in+"/file", y.out+"/file")() }
@@ -131,7 +131,7 @@ func TestOutputIsWhatWasLookedAt(t *testing.T) {
 	}
 }
 
-// A directory that is moved away takes the file along that is made in it.
+// If a directory is moved away before the file in it is created, the file is created in the moved directory.
 func TestOutputInAMovedDirectory(t *testing.T) {
 	y := newYard(t)
 	y.ok(os.Mkdir(y.in+"/dir", 0o700))
@@ -149,7 +149,7 @@ func TestOutputInAMovedDirectory(t *testing.T) {
 	}
 }
 
-// Nothing that could block, or do something to a device, is opened.
+// Files are refused if opening them could block, or could affect a device.
 func TestWhatIsNoFile(t *testing.T) {
 	y := newYard(t)
 	y.ok(unix.Mkfifo(y.in+"/fifo", 0o600))
@@ -181,8 +181,8 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// What the server holds open or stands in is not to be had under the names by which
-// /proc leads to it: they mean something else to the job.
+// The server's open files and its working directory cannot be reached by the links of /proc: these lead to something
+// else in the job.
 func TestWhatTheServerHolds(t *testing.T) {
 	y := newYard(t)
 	f, err := os.OpenFile(y.in+"/file", os.O_RDWR, 0)

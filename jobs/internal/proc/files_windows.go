@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// OpenInput opens a file for reading, symlinks followed. It has to be a regular file
-// that allow does not refuse, or the null device. The path must be absolute.
+// OpenInput opens a file for reading and follows symlinks. It must be a regular file that allow accepts, or the null
+// device. The path must be absolute.
 func OpenInput(path string, allow Allow) (*os.File, error) {
 	if isNullName(path) {
 		return os.Open(os.DevNull)
@@ -20,8 +20,8 @@ func OpenInput(path string, allow Allow) (*os.File, error) {
 	return files.openInput(path, allow)
 }
 
-// OpenOutput opens a file for writing, as OpenInput does, or makes it, as > does in a
-// shell. It empties nothing: see Empty.
+// OpenOutput opens a file for writing under the same rules as OpenInput. If there is none, it creates it, as > does in
+// a shell. It does not truncate: see Empty.
 func OpenOutput(path string, allow Allow) (*os.File, error) {
 	if isNullName(path) {
 		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -33,7 +33,7 @@ func isNullName(path string) bool { return strings.EqualFold(filepath.Base(path)
 
 var files = opener{real: pathOf}
 
-// pathOf asks the system where an open file lies.
+// pathOf returns the path that the system reports for an open file.
 func pathOf(f *os.File) (string, error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -56,11 +56,11 @@ func pathOf(f *os.File) (string, error) {
 	return plainPath(windows.UTF16ToString(buf[:n])), nil
 }
 
-// Empty cuts a file of OpenOutput to nothing.
+// Empty truncates a file from OpenOutput to length 0, unless it is the null device.
 func Empty(f *os.File) error { return emptyFile(f) }
 
-// TextFile is a file that holds a text, to be read from its start. The system deletes it
-// with its last descriptor.
+// TextFile returns a file that holds a text, open for reading at its start. The system deletes it when its last
+// descriptor is closed.
 func TextFile(text string) (*os.File, error) {
 	f, err := deletedOnClose()
 	if err != nil {
@@ -70,7 +70,7 @@ func TextFile(text string) (*os.File, error) {
 		_, err = f.Seek(0, 0)
 	}
 	if err != nil {
-		_ = f.Close() // Nobody has it.
+		_ = f.Close() // No other code has it yet.
 		return nil, fmt.Errorf("fill a file for a text: %w", err)
 	}
 	return f, nil

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A walk is how far a path was followed, one name after the other, as the kernel does it.
+// A walk follows a path one name after the other, as the kernel does.
 type walk struct {
-	at    int      // what was reached, held by O_PATH
-	rest  []string // the names that are still to come; "" asks for a directory, as a / at the end does
-	links int
-	dir   bool // what is reached in the end has to be a directory
+	at    int      // O_PATH descriptor of the file reached so far
+	rest  []string // the remaining names; "" requires a directory, as a trailing slash does
+	links int      // number of symlinks followed
+	dir   bool     // the end of the path must be a directory
 }
 
-// findWithout is findFD where the kernel does not refuse the links of /proc itself: each name is
-// looked up in the directory that was reached by the ones before it, and each link is read.
+// findWithout is findFD for kernels that cannot refuse the magic links of /proc. It looks up each name in the directory
+// reached by the names before it, and reads each symlink itself.
 func findWithout(path string, flags int) (int, error) {
 	w := walk{rest: strings.Split(path, "/"), dir: flags&unix.O_DIRECTORY != 0}
 	var err error
@@ -36,7 +36,7 @@ func findWithout(path string, flags int) (int, error) {
 	return w.at, nil
 }
 
-// step goes on by one name.
+// step follows the next name.
 func (w *walk) step() error {
 	name := w.rest[0]
 	w.rest = w.rest[1:]
@@ -60,8 +60,8 @@ func (w *walk) step() error {
 	return nil
 }
 
-// open finds a name, without following it. A directory is asked for as one where it has to be
-// one: that mounts what is mounted on demand.
+// open opens a name with O_PATH, without following a symlink. If the name has to be a directory, it first tries with
+// O_DIRECTORY, which makes the kernel mount file systems that are mounted on demand.
 func (w *walk) open(name string) (int, error) {
 	if w.dir || len(w.rest) > 0 {
 		fd, err := openFD(w.at, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
@@ -72,8 +72,8 @@ func (w *walk) open(name string) (int, error) {
 	return openFD(w.at, name, unix.O_PATH|unix.O_NOFOLLOW, 0)
 }
 
-// follow goes where a link leads, unless it is one of those of /proc that lead to what a
-// process holds. In the root of /proc there are none.
+// follow follows a symlink. It refuses a magic link of /proc that leads to an open file or directory of a process: any
+// link in /proc that is not in its root, which has no magic links.
 func (w *walk) follow(link int) error {
 	if w.links++; w.links > maxLinks {
 		return unix.ELOOP
@@ -106,11 +106,11 @@ func (w *walk) follow(link int) error {
 }
 
 func (w *walk) goTo(fd int) {
-	_ = unix.Close(w.at) // Nothing was done by it.
+	_ = unix.Close(w.at) // Nothing was written through it.
 	w.at = fd
 }
 
-// isDirectory is no more than a look: no right to the directory is needed.
+// isDirectory returns ENOTDIR unless the file reached is a directory. This needs no permission for the directory.
 func (w *walk) isDirectory() error {
 	var st unix.Stat_t
 	err := unix.Fstat(w.at, &st)

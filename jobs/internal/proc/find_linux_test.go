@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the kernel does not help, names mean the same, and the same ones are refused.
+// Without the kernel's help, findWithout returns the same files and refuses the same paths as findFD.
 func TestFindWithout(t *testing.T) {
 	y := newYard(t)
 	for _, dir := range []string{"/x/y", "/x/b", "/a", "/a/b", "/shut"} {
@@ -49,7 +49,7 @@ func TestFindWithout(t *testing.T) {
 	}
 }
 
-// found is where a descriptor leads, which is closed.
+// found returns the path of a descriptor, and closes it.
 func found(fd int, err error) (string, error) {
 	if err != nil {
 		return "", err
@@ -72,10 +72,10 @@ func holds(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// withoutProc is set for the test binary that runs where there is no /proc.
+// withoutProc is the environment variable that is set for the test binary that runs without /proc.
 const withoutProc = "PROC_TEST_WITHOUT_PROC"
 
-// Without /proc it is not the directory, or the file, that is missing.
+// If /proc is missing, the error says so, and not that the directory or the file is missing.
 func TestWithoutProc(t *testing.T) {
 	if dir := os.Getenv(withoutProc); dir != "" {
 		lookWithoutProc(t, dir)
@@ -110,10 +110,10 @@ func lookWithoutProc(t *testing.T, dir string) {
 	if _, err := OpenDirectory(dir + "/missing"); err != unix.ENOENT {
 		t.Errorf("one that is missing: %v", err)
 	}
-	os.Exit(map[bool]int{true: 1}[t.Failed()]) // What the other tests look at in the end is in /proc.
+	os.Exit(map[bool]int{true: 1}[t.Failed()]) // The checks at the end of TestMain need /proc.
 }
 
-// That a place cannot be looked at does not say that the directory is gone.
+// If the path cannot be examined, Stays returns an error and does not report that the directory is gone.
 func TestStays(t *testing.T) {
 	dir := t.TempDir() + "/dir"
 	if err := os.Mkdir(dir, 0o700); err != nil {

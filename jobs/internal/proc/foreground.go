@@ -1,8 +1,8 @@
 package proc
 
-// A Foreground is what runs in a terminal's foreground.
+// A Foreground describes the foreground process group of a terminal.
 type Foreground struct {
 	Group   int    // the id of the process group; 0: there is none
-	PID     int    // of its leader, or of another member; 0: nobody of it was found
+	PID     int    // of its leader, or of another member; 0: no member was found
 	Command string // the arguments of that process joined by spaces, at most 256 bytes
 }

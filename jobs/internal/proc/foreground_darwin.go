@@ -2,16 +2,15 @@ package proc
 
 import "golang.org/x/sys/unix"
 
-// Foreground tells what runs in the foreground: the leader of its group, or, where that
-// has ended, another of its members. Nobody but a process of this terminal's session can
-// be in that group.
+// Foreground returns the foreground process group, with its leader or, if that has ended, another member. Only
+// processes of this terminal's session can be in that group.
 func (t *Terminal) Foreground(int) (f Foreground, err error) {
 	if f.Group, err = t.ForegroundGroup(); err != nil || f.Group <= 0 {
 		return f, err
 	}
 	members, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", f.Group)
 	if err != nil {
-		return f, nil // It has ended: nobody is in the foreground.
+		return f, nil // The group has ended: it has no members.
 	}
 	for i := range members {
 		pid := int(members[i].Proc.P_pid)
@@ -29,11 +28,11 @@ func (t *Terminal) Foreground(int) (f Foreground, err error) {
 // zombie is the state SZOMB, from sys/proc.h.
 const zombie = 5
 
-// program is what a process was executed as, as far as that is known.
+// program returns the name by which a process was executed, or "" if it is not known.
 func program(pid int) string { return firstArgument(CommandLine(pid)) }
 
-// CommandLine returns the arguments of a process joined by spaces, at most 256 bytes; ""
-// of one that has ended, or whose arguments may not be read.
+// CommandLine returns the arguments of a process joined by spaces, at most 256 bytes. It returns "" if the process has
+// ended, or if its arguments must not be read.
 func CommandLine(pid int) string {
 	text, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil {

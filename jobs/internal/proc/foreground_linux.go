@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Foreground tells what runs in the foreground: the leader of its group, or, where
-// that has ended, another of its members below the process root. It reads /proc,
-// which may take as long as a process that is stuck in the kernel likes.
+// Foreground returns the foreground process group, with its leader or, if that has ended, another member that descends
+// from the process root. It reads /proc, which may block for any time if a process is stuck in the kernel.
 func (t *Terminal) Foreground(root int) (f Foreground, err error) {
 	if f.Group, err = t.ForegroundGroup(); err != nil || f.Group <= 0 {
 		return f, err
@@ -20,14 +19,15 @@ func (t *Terminal) Foreground(root int) (f Foreground, err error) {
 		return f, nil
 	}
 	if f.PID, f.Command = memberBelow(root, f.Group); f.PID == 0 {
-		if st, ok := statOf(f.Group); ok && st.alive() { // it has taken its arguments away
+		if st, ok := statOf(f.Group); ok && st.alive() { // The leader has erased its arguments.
 			f.PID, f.Command = f.Group, "["+st.name+"]"
 		}
 	}
 	return f, nil
 }
 
-// program is the file that a process executes; "" of one that has ended, or whose file may not be known.
+// program returns the file that a process executes. It returns "" if the process has ended, or if the server has no
+// permission to see its file.
 func program(pid int) string {
 	file, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
 	if err != nil {
@@ -36,18 +36,18 @@ func program(pid int) string {
 	return strings.TrimSuffix(file, " (deleted)")
 }
 
-// CommandLine returns the arguments of a process joined by spaces, at most 256 bytes; ""
-// of one that has ended.
+// CommandLine returns the arguments of a process joined by spaces, at most 256 bytes. It returns "" if the process has
+// ended.
 func CommandLine(pid int) string { return arguments(pid) }
 
-// arguments returns the command line of a process; "" of one that has ended.
+// arguments returns the command line of a process, or "" if it has ended.
 func arguments(pid int) string {
 	text := readSome(pid, "cmdline", maxCommand)
 	text = bytes.ReplaceAll(bytes.TrimRight(text, "\x00"), []byte{0}, []byte{' '})
 	return strings.ToValidUTF8(string(text), "?")
 }
 
-// A stat is what is needed of /proc/PID/stat.
+// A stat holds some of the fields of /proc/PID/stat.
 type stat struct {
 	name  string
 	state byte
@@ -56,7 +56,7 @@ type stat struct {
 
 func (s stat) alive() bool { return s.state != 'Z' && s.state != 'X' }
 
-// statOf reads it. A name may contain anything, also parentheses.
+// statOf reads the stat of a process. The name may contain any bytes, even parentheses.
 func statOf(pid int) (s stat, ok bool) {
 	text := readSome(pid, "stat", 1024)
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
@@ -71,10 +71,11 @@ func statOf(pid int) (s stat, ok bool) {
 	return stat{string(text[open+1 : end]), fields[0][0], group}, err == nil
 }
 
-// maxLooks bounds how many processes are looked at for a member of a group.
+// maxLooks bounds the number of processes examined in the search for a member of a group.
 const maxLooks = 256
 
-// memberBelow looks among the descendants of root, parents before their children.
+// memberBelow searches for a member of a group among root and its descendants, parents before their children. It
+// returns 0 if it finds none.
 func memberBelow(root, group int) (pid int, command string) {
 	next := []int{root}
 	for looks := 0; len(next) > 0 && looks < maxLooks; looks++ {
@@ -84,7 +85,7 @@ func memberBelow(root, group int) (pid int, command string) {
 				return pid, command
 			}
 		}
-		// Threads other than the first are not asked: shells have none.
+		// Only the children of the first thread are searched: shells have no other threads.
 		children := readSome(pid, "task/"+strconv.Itoa(pid)+"/children", 16*maxLooks)
 		for _, field := range bytes.Fields(children) {
 			if kid, err := strconv.Atoi(string(field)); err == nil {
@@ -95,13 +96,13 @@ func memberBelow(root, group int) (pid int, command string) {
 	return 0, ""
 }
 
-// readSome reads the beginning of a file of a process, as far as there is one.
+// readSome returns at most limit bytes from the beginning of a file of a process, or nil if it cannot be opened.
 func readSome(pid int, name string, limit int) []byte {
 	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/" + name)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, int64(limit))) // What there is counts.
+	text, _ := io.ReadAll(io.LimitReader(f, int64(limit))) // After an error, the bytes read before it are used.
 	return text
 }

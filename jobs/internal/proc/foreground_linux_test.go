@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// group starts a shell command as the leader of a process group of its own, and
-// waits for the word that it prints.
+// group starts a shell command as the leader of a process group of its own, and returns its pid and the word that it
+// prints.
 func group(t *testing.T, command string) (pid int, word string) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", command)
@@ -27,8 +27,8 @@ func group(t *testing.T, command string) (pid int, word string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = in.Close() // What reads it ends.
-		_ = cmd.Wait() // It may end as it likes.
+		_ = in.Close() // This ends the program that reads it.
+		_ = cmd.Wait() // The exit status does not matter.
 	})
 	word, err = bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -54,9 +54,9 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A member of a group is found below the root, however deep, and no other.
+// memberBelow finds a member of a group at any depth below the root, and no process outside of it.
 func TestMemberBelow(t *testing.T) {
-	// The inner one is told its pid; its parent is in the same group.
+	// The inner shell prints its pid; its parent is in the same group.
 	pid, inner := group(t, `sh -c 'echo $$; cat; :'; :`)
 	if got, command := memberBelow(pid, pid); got != pid || !strings.HasPrefix(command, "sh -c sh -c") {
 		t.Errorf("the leader is %d %q", got, command)
@@ -82,7 +82,7 @@ func TestForegroundOfATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer slave.Close()
-	// Nobody's session has this terminal yet.
+	// This terminal does not belong to any session yet.
 	if f, err := term.Foreground(1); err != nil || f != (Foreground{}) {
 		t.Errorf("foreground %+v, %v", f, err)
 	}

@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// Foreground answers an error that wraps errors.ErrUnsupported.
+// Foreground returns an error that wraps errors.ErrUnsupported.
 func (t *Terminal) Foreground(root int) (Foreground, error) {
 	return Foreground{}, fmt.Errorf("look into the foreground of a terminal: %w", errors.ErrUnsupported)
 }
 
-// CommandLine is not known here.
+// CommandLine returns "": command lines are not known on this system.
 func CommandLine(int) string { return "" }
 
 func program(int) string { return "" }

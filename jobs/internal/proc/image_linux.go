@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Image names what a process executes: it is another one after each execve, even of the same
-// file, since the kernel puts the program's stack and code elsewhere.
+// Image returns a text that identifies the program image of a process. It changes with each execve, even of the same
+// file, since the kernel places the program's stack and code at other addresses.
 func Image(pid int) (string, error) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	b, err := os.ReadFile(dir + "stat")
 	if err != nil {
 		return "", err
 	}
-	// The name, in parentheses, may have any bytes; then come the fields from the third on.
+	// The name, in parentheses, may contain any bytes. The third field and the later ones follow it.
 	_, rest, _ := strings.Cut(string(b[strings.LastIndexByte(string(b), ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	const startCode, startStack = 26 - 3, 28 - 3
@@ -31,15 +31,16 @@ func Image(pid int) (string, error) {
 	return fmt.Sprintf("%d:%d %s %s", device, inode, fields[startCode], fields[startStack]), nil
 }
 
-// StartedWith says whether a text stands in what a process was executed with: its arguments, or its
-// environment. Another program that has taken its place was not, unless it was given them. It may take as long
-// as a process that is stuck in the kernel likes.
+// StartedWith reports whether a text occurs in the arguments or the environment with which the current program of a
+// process was executed. If another program has replaced it by execve, the text is gone, unless that program was given
+// it too. StartedWith may block for any time if a process is stuck in the kernel.
 func StartedWith(pid int, text string) (bool, error) {
 	before, err := executedWith(pid, text)
 	if err != nil || bytes.Contains(before, []byte(text)) {
 		return err == nil, err
 	}
-	// One that ends has neither, and one that is executed just then has none, the old ones, or half of the new.
+	// A process that ends has neither. During an execve, arguments and environment may be empty, the old ones, or part
+	// of the new ones.
 	after, err := executedWith(pid, text)
 	if err == nil && !bytes.Equal(before, after) {
 		err = unix.EAGAIN
@@ -47,8 +48,8 @@ func StartedWith(pid int, text string) (bool, error) {
 	return false, err
 }
 
-// executedWith are the arguments of a process, of which there is one at least, and where the text does not stand
-// there its environment, at which fewer may look.
+// executedWith returns the arguments of a process. If they do not contain the text, it appends the environment, which
+// needs more permissions to read. It returns ESRCH if there are no arguments: every running program has at least one.
 func executedWith(pid int, text string) ([]byte, error) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	arguments, err := os.ReadFile(dir + "cmdline")
@@ -65,15 +66,16 @@ func executedWith(pid int, text string) ([]byte, error) {
 	return append(arguments, environment...), err
 }
 
-// identity is the file that a path leads to, whatever its name is by now: an upgrade removes that.
-// What the kernel knows already is enough, so that no file server is waited for.
+// identity returns the device and inode of the file that a path leads to. It works even if the file has no name any
+// more, as after an upgrade. It uses the attributes that the kernel has cached, so that it does not wait for a file
+// server.
 func identity(path string) (device, inode uint64, err error) {
 	var x unix.Statx_t
 	err = unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &x)
 	if err == nil {
 		return unix.Mkdev(x.Dev_major, x.Dev_minor), x.Ino, nil
 	}
-	if err != unix.ENOSYS && err != unix.EPERM { // EPERM: a filter that does not know the call
+	if err != unix.ENOSYS && err != unix.EPERM { // EPERM: a seccomp filter that does not know the call
 		return 0, 0, &os.PathError{Op: "statx", Path: path, Err: err}
 	}
 	var st unix.Stat_t
@@ -83,7 +85,7 @@ func identity(path string) (device, inode uint64, err error) {
 	return uint64(st.Dev), st.Ino, nil
 }
 
-// Memory is a file that has no name, and is memory alone.
+// Memory returns a new, empty file in memory, which has no path. name only appears in /proc.
 func Memory(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {

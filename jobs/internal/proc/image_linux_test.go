@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startOnPipes starts a command with what is written to it and what it writes.
+// startOnPipes starts a command, and returns its input and its output.
 func startOnPipes(t *testing.T, cmd *exec.Cmd) (io.WriteCloser, io.Reader) {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -28,8 +28,8 @@ func startOnPipes(t *testing.T, cmd *exec.Cmd) (io.WriteCloser, io.Reader) {
 	return in, out
 }
 
-// What a process executes stays the same when its file is replaced, as an upgrade does, and when that
-// is removed; it is another one after each execve, even of the same file.
+// The image of a process stays the same if its file is replaced, as in an upgrade, or removed. It changes with each
+// execve, even of the same file.
 func TestImage(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "sh")
@@ -89,8 +89,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// What a process was given stands in its arguments or its environment, and in no other program's that takes its
-// place; of one that has ended nobody knows.
+// StartedWith finds the text in the arguments or the environment of a process, and no longer after another program has
+// replaced it. For a process that has ended it returns an error.
 func TestStartedWith(t *testing.T) {
 	const given = "/a/place/of-its-own"
 	for name, cmd := range map[string]*exec.Cmd{
@@ -111,7 +111,7 @@ func TestStartedWith(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := io.Copy(io.Discard, out); err != nil { // its end
+			if _, err := io.Copy(io.Discard, out); err != nil { // until the process closes it
 				t.Fatal(err)
 			}
 			in.Close()
@@ -129,7 +129,7 @@ func TestStartedWith(t *testing.T) {
 	}
 }
 
-// A process that is executed anew and again, always with a text, is never said to have been executed without it.
+// If a process executes programs in a loop, all of them with the text, StartedWith never reports that it is missing.
 func TestStartedWithBesideExec(t *testing.T) {
 	const given = "/a/place/of-its-own"
 	for name, script := range map[string]string{
@@ -139,7 +139,7 @@ func TestStartedWithBesideExec(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := given
 			if name == "environment" {
-				text = "PLACE=" + given // which stands in an argument as well, but for its quotes
+				text = "PLACE=" + given // In the script, an argument, this text has quotes.
 				script = strings.Replace(script, "PLACE="+given, `PLACE="/a"/place/of-its-own`, 1)
 			}
 			cmd := exec.Command("/bin/sh", "-c", script, script, "200", given)

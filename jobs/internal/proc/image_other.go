@@ -4,8 +4,8 @@ package proc
 
 import "errors"
 
-// Image is not known here.
+// Image returns errors.ErrUnsupported.
 func Image(int) (string, error) { return "", errors.ErrUnsupported }
 
-// StartedWith is not known here.
+// StartedWith returns errors.ErrUnsupported.
 func StartedWith(int, string) (bool, error) { return false, errors.ErrUnsupported }

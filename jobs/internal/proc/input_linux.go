@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ID tells which file the job's side of the terminal is.
+// ID identifies the job's side of the terminal.
 func (t *Terminal) ID() (id FileID, err error) {
 	err = t.withPeer("identify", func(slave int) error {
 		id, err = fileID(slave)
@@ -18,11 +18,11 @@ func (t *Terminal) ID() (id FileID, err error) {
 	return id, err
 }
 
-// Unread says whether there is input that the job would get if it read now: what was
-// written, and was not consumed. Part of a line does not count where lines are read.
+// Unread reports whether there is unconsumed input that the job would get if it read now. In canonical mode an
+// incomplete line does not count.
 //
-// What was written is on its way through the kernel for a while, where neither FIONREAD
-// nor TIOCOUTQ sees it. A poll(2) of the job's side is what brings it in first.
+// Written input is in transit within the kernel for a while, where neither FIONREAD nor TIOCOUTQ sees it. Unread uses
+// poll(2) on the job's side, which makes the kernel deliver such input first.
 func (t *Terminal) Unread() (unread bool, err error) {
 	err = t.withPeer("look at the input of", func(slave int) error {
 		unread, err = pollsIn(slave)
@@ -31,13 +31,13 @@ func (t *Terminal) Unread() (unread bool, err error) {
 	return unread, err
 }
 
-// ReadTimeout says after what time a read from the terminal ends although nothing more was
-// typed. ok is false where it does not: where lines are read, and where there is a byte to
-// wait for. A read of several ends some time after the first of them: whether that came is
-// not known, and a time of under a second is told as one, since it is not for who looks
-// around again and again while nothing is typed.
+// ReadTimeout returns the time after which a read from the terminal ends even if nothing more is typed. ok is false if
+// a read does not end by itself: in canonical mode, and if it waits for a first byte without a timeout. If a read waits
+// for several bytes with a timeout (VMIN > 1, VTIME > 0), the timeout begins with the first byte. Whether that has come
+// is not known, so ReadTimeout returns the timeout. It then returns at least one second: such a program does not poll
+// while nothing is typed, unlike one with a short timeout.
 func (t *Terminal) ReadTimeout() (timeout time.Duration, ok bool) {
-	_ = t.control("read the modes of", func(fd int) error { // What is not known is not told.
+	_ = t.control("read the modes of", func(fd int) error { // After an error, ok is false.
 		a, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err != nil || a.Lflag&unix.ICANON != 0 {
 			return err
@@ -54,8 +54,8 @@ func (t *Terminal) ReadTimeout() (timeout time.Duration, ok bool) {
 	return timeout, ok
 }
 
-// withPeer opens the job's side for a moment, which nobody notices: the end of output
-// comes when it is closed, as it comes when the job's last descriptor is.
+// withPeer opens the job's side during do. This has no visible effect: if the job closes its last descriptor meanwhile,
+// the end of output comes when withPeer closes its own.
 func (t *Terminal) withPeer(what string, do func(slave int) error) error {
 	return t.control(what, func(master int) error {
 		slave, err := peer(master, unix.O_NONBLOCK)
@@ -70,7 +70,7 @@ func (t *Terminal) withPeer(what string, do func(slave int) error) error {
 	})
 }
 
-// peerByName is for kernels before 4.13.
+// peerByName opens the other side of a terminal's master by path, for kernels before 4.13.
 func peerByName(master int) (int, error) {
 	number, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
 	if err != nil {
@@ -87,7 +87,7 @@ func fileID(fd int) (FileID, error) {
 	return FileID{Dev: uint64(st.Dev), Ino: st.Ino, Rdev: uint64(st.Rdev)}, nil
 }
 
-// ID tells which pipe it is.
+// ID identifies the pipe.
 func (p *PipeInput) ID() (id FileID, err error) {
 	err = p.sink.control("identify", func(fd int) error {
 		id, err = fileID(fd)
@@ -96,7 +96,7 @@ func (p *PipeInput) ID() (id FileID, err error) {
 	return id, err
 }
 
-// Unread says whether something is in the pipe.
+// Unread reports whether there are bytes in the pipe.
 func (p *PipeInput) Unread() (unread bool, err error) {
 	err = p.sink.control("look into", func(fd int) error {
 		n, err := readable(uintptr(fd))
@@ -106,10 +106,10 @@ func (p *PipeInput) Unread() (unread bool, err error) {
 	return unread, err
 }
 
-// Outputs tell which pipes the job prints to, of those that are open.
+// Outputs identifies the pipes that the job prints to, except for those that the server has closed.
 func (p *PipeInput) Outputs() (ids []FileID) {
 	for _, s := range p.sources {
-		_ = s.raw.Control(func(fd uintptr) { // It fails only when closed.
+		_ = s.raw.Control(func(fd uintptr) { // It fails only if the source is closed.
 			if id, err := fileID(int(fd)); err == nil {
 				ids = append(ids, id)
 			}
@@ -118,7 +118,7 @@ func (p *PipeInput) Outputs() (ids []FileID) {
 	return ids
 }
 
-// control calls f with the descriptor, which stays open meanwhile.
+// control calls f with the descriptor, which stays open during the call.
 func (s *Sink) control(what string, f func(fd int) error) error {
 	err := os.ErrClosed
 	if controlErr := s.raw.Control(func(fd uintptr) { err = f(int(fd)) }); controlErr != nil {
@@ -130,8 +130,8 @@ func (s *Sink) control(what string, f func(fd int) error) error {
 	return nil
 }
 
-// settled says whether all that was printed until it was called is stored. It differs
-// from Idle, which is about a Drain, at a stream's end: there nothing can come any more.
+// settled reports whether all output printed before the call is stored. It differs from Idle, which predicts the result
+// of a Drain, at the end of a stream: settled is true there, since no more output can come.
 func (s *Source) settled() (settled bool) {
 	if s.closed.Load() || !s.held.TryLock() {
 		return false
@@ -144,8 +144,8 @@ func (s *Source) settled() (settled bool) {
 	return err == nil && settled
 }
 
-// pollsIn says whether there is something to read. A signal, of which the runtime sends
-// itself many, interrupts even a poll that does not wait.
+// pollsIn reports whether there is data to read. It retries after EINTR: a signal, such as the many that the Go runtime
+// sends itself, interrupts even a poll that does not wait.
 func pollsIn(fd int) (bool, error) {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// eventually asks until it is so; what the kernel has on its way has to arrive.
+// eventually waits until is returns true: data in transit in the kernel takes some time.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for start := time.Now(); !is(); time.Sleep(time.Millisecond) {
@@ -44,7 +44,7 @@ func TestTerminalInput(t *testing.T) {
 	if unread() || !term.OutputIdle() {
 		t.Error("a new terminal holds something")
 	}
-	for range 1000 { // at once: it must not be on its way unseen
+	for range 1000 { // without waiting: Unread must see data that is in transit
 		for _, part := range []struct {
 			text string
 			is   bool
@@ -72,7 +72,7 @@ func TestTerminalInput(t *testing.T) {
 	if term.OutputIdle() {
 		t.Error("what was read counts as stored")
 	}
-	for !term.OutputIdle() { // One read may not have taken it all.
+	for !term.OutputIdle() { // One read may not have taken all of it.
 		if term.Source().Stored(); term.OutputIdle() {
 			break
 		}
@@ -91,7 +91,7 @@ func TestTerminalInput(t *testing.T) {
 	}
 }
 
-// At the end of output nothing more can come: it is idle when all was read.
+// At the end of output nothing more can come, so that the output is idle once all of it was read.
 func TestPipeInput(t *testing.T) {
 	sink, stdin, err := InputPipe()
 	if err != nil {
@@ -153,7 +153,7 @@ func identify(t *testing.T, f *os.File) FileID {
 	return id
 }
 
-// Asking from many goroutines disturbs nobody who reads.
+// Calls of OutputIdle and Unread from several goroutines do not disturb a Read.
 func TestOutputIdleWhileRead(t *testing.T) {
 	term, slave, err := OpenTerminal(80, 24)
 	if err != nil {
@@ -203,7 +203,7 @@ func TestOutputIdleWhileRead(t *testing.T) {
 	_, _ = term.Close(), slave.Close()
 }
 
-// A read ends by itself only where keys are read, and none is waited for first.
+// A read ends by itself only outside canonical mode, if VMIN is 0 or a timeout follows the first byte.
 func TestReadTimeout(t *testing.T) {
 	term, slave, err := OpenTerminal(80, 24)
 	if err != nil {

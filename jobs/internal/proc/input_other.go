@@ -7,28 +7,28 @@ import (
 	"fmt"
 )
 
-// ID answers an error that wraps errors.ErrUnsupported.
+// ID returns an error that wraps errors.ErrUnsupported.
 func (t *Terminal) ID() (FileID, error) {
 	return FileID{}, fmt.Errorf("identify a terminal: %w", errors.ErrUnsupported)
 }
 
-// Unread answers an error that wraps errors.ErrUnsupported.
+// Unread returns an error that wraps errors.ErrUnsupported.
 func (t *Terminal) Unread() (bool, error) {
 	return false, fmt.Errorf("look at the input of a terminal: %w", errors.ErrUnsupported)
 }
 
-// ID answers an error that wraps errors.ErrUnsupported.
+// ID returns an error that wraps errors.ErrUnsupported.
 func (p *PipeInput) ID() (FileID, error) {
 	return FileID{}, fmt.Errorf("identify a pipe: %w", errors.ErrUnsupported)
 }
 
-// Unread answers an error that wraps errors.ErrUnsupported.
+// Unread returns an error that wraps errors.ErrUnsupported.
 func (p *PipeInput) Unread() (bool, error) {
 	return false, fmt.Errorf("look into a pipe: %w", errors.ErrUnsupported)
 }
 
-// Outputs are not known here.
+// Outputs returns nil: pipes cannot be identified on this system.
 func (p *PipeInput) Outputs() []FileID { return nil }
 
-// settled is not known here.
+// settled returns false: this is not known on this system.
 func (s *Source) settled() bool { return false }

@@ -2,6 +2,6 @@
 
 package proc
 
-// MaxVariable is how many bytes a variable may have: its name, "=", its value and the NUL
-// behind it. Linux takes no more in one; other systems take about as much in all.
+// MaxVariable is the maximum size of a variable in bytes: its name, "=", its value and the NUL behind it. It is Linux's
+// limit for one variable; other systems have about the same limit for the whole environment.
 const MaxVariable = 128 << 10

@@ -11,16 +11,16 @@ import (
 	"syscall"
 )
 
-// A LookError says why a command's name leads to no file that can be executed.
+// A LookError is the reason why no executable file was found for a command's name.
 type LookError struct {
-	Name string // as it was asked for
-	Path string // the file that was found but is not fit, or empty
-	// Err is fs.ErrNotExist; fs.ErrPermission where Path may not be executed;
-	// syscall.EISDIR where Path is a directory; or what else the system said.
+	Name string // the name that was looked up
+	Path string // the file that was found but cannot be executed, or empty
+	// Err is fs.ErrNotExist, fs.ErrPermission if Path must not be executed, syscall.EISDIR if Path is a directory, or
+	// another error from the system.
 	Err error
 }
 
-// Error says what was looked for and what was found.
+// Error returns a message with the name and the file that was found, if any.
 func (e *LookError) Error() string {
 	switch {
 	case e.Path == "" && errors.Is(e.Err, fs.ErrNotExist):
@@ -34,14 +34,13 @@ func (e *LookError) Error() string {
 // Unwrap returns Err.
 func (e *LookError) Unwrap() error { return e.Err }
 
-// defaultPath is where execvp looks without a PATH.
+// defaultPath is the search path if there is no PATH, as in execvp.
 const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
-// LookPath finds the file that a command's name means, as execvp would in the
-// job itself: by the PATH in env, and relative to the working directory dir. A
-// name with a slash is not looked up on PATH. On PATH an empty entry means dir;
-// directories and files that may not be executed are passed over, and reported if
-// nothing else is found. The error is a *LookError.
+// LookPath returns the file for a command's name, as execvp would find it in the job itself: by the PATH in env, and
+// relative to the working directory dir. A name with a slash is not looked up on PATH. An empty entry of PATH means
+// dir. Directories and files that must not be executed are skipped; the first of them is reported if nothing else is
+// found. The error is a *LookError.
 func LookPath(name, dir string, env []string) (string, error) {
 	if name == "" {
 		return "", &LookError{Err: fs.ErrNotExist}
@@ -66,7 +65,8 @@ func LookPath(name, dir string, env []string) (string, error) {
 	return "", miss
 }
 
-// isAbsence is true where execvp would go on without remembering the error.
+// isAbsence reports whether err means that there is no such file. execvp continues after such an error without
+// remembering it.
 func isAbsence(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -89,8 +89,8 @@ func inDir(name, dir string) string {
 	return filepath.Join(dir, name)
 }
 
-// executable returns the file if it can be executed, and else what it is that
-// was found. On Windows it tries the endings in PATHEXT.
+// executable returns the file if it can be executed. If not, it returns an error with the file that was examined. On
+// Windows it also tries the endings in PATHEXT.
 func executable(file string, env []string) (string, error) {
 	err := checkExecutable(file)
 	if runtime.GOOS != "windows" || err == nil && filepath.Ext(file) != "" {
@@ -112,7 +112,7 @@ func checkExecutable(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
-		return errors.Unwrap(err) // The path is in LookError.
+		return errors.Unwrap(err) // LookError names the path already.
 	case info.IsDir():
 		return syscall.EISDIR
 	case mayExecute(file, info):

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree makes files: a name that ends in a slash is a directory, one with a star
-// is executable, one with a pipe sign a FIFO.
+// tree creates files. A name that ends with a slash is a directory, one with a star is executable, and one with a pipe
+// sign is a FIFO.
 func tree(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func TestLookPath(t *testing.T) {
 		err        error
 	}{
 		{name: "x", path: path, want: at("a/x")},
-		{name: "plain", path: path, want: at("b/plain")}, // execvp goes on after EACCES
+		{name: "plain", path: path, want: at("b/plain")}, // execvp continues after EACCES
 		{name: "only", path: path, found: at("b/only"), err: syscall.EISDIR},
 		{name: "nothing", path: path, err: fs.ErrNotExist},
 		{name: "noexec", path: "PATH=" + at("c") + ":" + at("a"), found: at("c/noexec"), err: fs.ErrPermission},
@@ -92,14 +92,14 @@ func TestSuggest(t *testing.T) {
 	for name, want := range map[string][]string{
 		"gerp":    {"grep"},
 		"gre":     {"grep"},
-		"grep":    {"egrep", "fgrep", "pgrep"}, // not itself, and once
+		"grep":    {"egrep", "fgrep", "pgrep"}, // not the name itself, and each only once
 		"gti":     {"git"},
 		"pyhton":  {"python3"},
 		"pythons": {"python3"},
-		"sl":      {"ls"}, // and neither nl nor sg
+		"sl":      {"ls"}, // but neither nl nor sg
 		"gr":      nil,
-		"nosuch":  nil, // touch is two edits away, the first letter among them
-		"-x":      nil, // no ex
+		"nosuch":  nil, // touch is two edits away, and one of them changes the first letter
+		"-x":      nil, // not ex
 		"x":       nil,
 		"":        nil,
 		"./git":   nil,

@@ -9,10 +9,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// watchdog is how long anything may take that takes milliseconds.
+// watchdog is the time limit for operations that normally take milliseconds.
 const watchdog = 30 * time.Second
 
-// TestMain proves that the tests left no goroutine and no descriptor.
+// TestMain checks that the tests leak no goroutine and no descriptor.
 func TestMain(m *testing.M) {
 	before := openFiles()
 	code := m.Run()
@@ -36,8 +36,7 @@ func leftovers(before map[string]string) int {
 	return 0
 }
 
-// openFiles maps this process's descriptors to what they are, where there is a
-// /proc to tell.
+// openFiles returns this process's descriptors and their files. Without /proc it returns none.
 func openFiles() map[string]string {
 	files := make(map[string]string)
 	entries, _ := os.ReadDir("/proc/self/fd")
@@ -49,7 +48,7 @@ func openFiles() map[string]string {
 	return files
 }
 
-// within runs f, which must not hang.
+// within runs f, and panics if f does not return in time.
 func within[T any](t *testing.T, f func() T) T {
 	t.Helper()
 	done := make(chan T, 1)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A pausing is what both kinds of source do.
+// A pausing has the methods of both kinds of source.
 type pausing interface {
 	Read([]byte) (int, error)
 	Wake(time.Time)
@@ -23,7 +23,7 @@ func pausings(t *testing.T, test func(t *testing.T, s pausing, w *os.File)) {
 	})
 }
 
-// A read that is to be woken up is, once; and afterwards it waits as before.
+// Wake wakes a Read once. Afterwards Read waits as before.
 func TestReadPauses(t *testing.T) {
 	pausings(t, func(t *testing.T, s pausing, w *os.File) {
 		buf := make([]byte, 10)
@@ -38,10 +38,10 @@ func TestReadPauses(t *testing.T) {
 			s.Wake(time.Now().Add(after))
 			next("", ErrPaused)
 		}
-		_, _ = w.WriteString("a") // a failure is seen by the read
+		_, _ = w.WriteString("a") // If it fails, the read below fails.
 		next("a", nil)
 		s.Wake(time.Now().Add(time.Millisecond))
-		s.Wake(time.Time{}) // taken back
+		s.Wake(time.Time{}) // cancels the Wake
 		go func() { _, _ = w.WriteString("b") }()
 		next("b", nil)
 
@@ -55,7 +55,7 @@ func TestReadPauses(t *testing.T) {
 		go s.Drain()
 		next("", ErrDrained)
 		s.Wake(time.Now().Add(-time.Hour))
-		s.Drain() // says more than a pause does
+		s.Drain() // takes precedence over a pause
 		next("", ErrDrained)
 		s.Wake(time.Now().Add(time.Hour))
 		go func() { _ = s.Close() }()
@@ -63,7 +63,7 @@ func TestReadPauses(t *testing.T) {
 	})
 }
 
-// Whoever drains or closes a source is heard, however often its reader wakes up meanwhile.
+// Drain and Close take effect even if the reader often wakes up because of Wake.
 func TestPausesLoseNothing(t *testing.T) {
 	pausings(t, func(t *testing.T, s pausing, w *os.File) {
 		buf := make([]byte, 10)

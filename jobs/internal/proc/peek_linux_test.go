@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peekPipe plays the part of a pipe of Windows.
+// peekPipe returns a pipe that behaves as on Windows.
 func peekPipe(t *testing.T) (s *peekSource, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -32,13 +32,13 @@ func peekPipe(t *testing.T) (s *peekSource, w *os.File) {
 func TestPeekDrain(t *testing.T) {
 	s, w := peekPipe(t)
 	buf := make([]byte, 4)
-	s.Drain() // nothing is there
+	s.Drain() // The pipe is empty.
 	if n, err := within2(t, func() (int, error) { return s.Read(buf) }); n != 0 || err != ErrDrained {
 		t.Fatalf("%d, %v", n, err)
 	}
 	_, _ = w.WriteString("abcdef")
 	s.Drain()
-	_, _ = w.WriteString("ghij") // what comes later is no part of it, and does not hold it up
+	_, _ = w.WriteString("ghij") // Later output is not part of the drain, and does not delay it.
 	var got []byte
 	for {
 		n, err := within2(t, func() (int, error) { return s.Read(buf) })
@@ -65,12 +65,12 @@ func TestPeekDrain(t *testing.T) {
 	}
 }
 
-// A Drain wakes a Read that waits already.
+// Drain wakes a Read that is already waiting.
 func TestPeekDrainWakes(t *testing.T) {
 	s, _ := peekPipe(t)
 	waiting := make(chan error, 1)
 	go func() { _, err := s.Read(make([]byte, 4)); waiting <- err }()
-	for range 100 { // Whether Read waits by then is left open: each order has to work.
+	for range 100 { // Read may be waiting by then or not: both orders must work.
 		s.Drain()
 		if err := within(t, func() error { return <-waiting }); err != ErrDrained {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestPeekEnd(t *testing.T) {
 	}
 }
 
-// Where a look says that it is the end, Read says it.
+// If peek finds the end of the pipe, Read returns io.EOF.
 func TestPeekEndWhileDraining(t *testing.T) {
 	s, w := peekPipe(t)
 	_ = w.Close()
@@ -109,7 +109,7 @@ func TestPeekEndWhileDraining(t *testing.T) {
 	}
 }
 
-// piecePipe is a pipe that takes 4 KiB.
+// piecePipe returns a pipe with a capacity of 4 KiB.
 func piecePipe(t *testing.T) (s *pieceSink, r *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -155,11 +155,11 @@ func TestPiecesInterrupt(t *testing.T) {
 		}
 		written <- n
 	}()
-	s.Interrupt(1) // before it begins, or in its middle
+	s.Interrupt(1) // before it begins, or during it
 	if n := within(t, func() int { return <-written }); n < 0 || n > pieceBytes {
 		t.Errorf("%d bytes written", n)
 	}
-	s.Interrupt(1) // late: it hits nothing
+	s.Interrupt(1) // too late: it has no effect
 	s2, r := piecePipe(t)
 	s2.Interrupt(1)
 	if n, err := s2.Write([]byte("one")); n != 0 || err != ErrInterrupted {

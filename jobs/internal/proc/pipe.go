@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// OutputPipe makes the pipe of a job's stdout or stderr. The caller gives theirs,
-// which is in blocking mode as programs expect, to the job and closes it.
+// OutputPipe creates the pipe for a job's stdout or stderr. theirs is the job's end, in blocking mode as programs
+// expect: the caller gives it to the job and closes it.
 func OutputPipe() (ours *Source, theirs *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make an output pipe: %w", err)
 	}
-	_ = w.Fd() // This sets blocking mode; only our end is for the poller.
+	_ = w.Fd() // This sets blocking mode; only the server's end is in the poller.
 	if ours, err = newSource(r, false); err != nil {
 		_, _ = r.Close(), w.Close()
 		return nil, nil, err
@@ -22,14 +22,14 @@ func OutputPipe() (ours *Source, theirs *os.File, err error) {
 	return ours, w, nil
 }
 
-// InputPipe makes the pipe of a job's stdin. The caller gives theirs, which is in
-// blocking mode as programs expect, to the job and closes it.
+// InputPipe creates the pipe for a job's stdin. theirs is the job's end, in blocking mode as programs expect: the
+// caller gives it to the job and closes it.
 func InputPipe() (ours *Sink, theirs *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make an input pipe: %w", err)
 	}
-	_ = r.Fd() // This sets blocking mode; only our end is for the poller.
+	_ = r.Fd() // This sets blocking mode; only the server's end is in the poller.
 	if ours, err = newSink(w, false); err != nil {
 		_, _ = r.Close(), w.Close()
 		return nil, nil, err

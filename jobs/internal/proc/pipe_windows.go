@@ -19,11 +19,11 @@ type Source = peekSource
 // A Sink writes a job's input.
 type Sink = pieceSink
 
-// pipeBuffer is how much the system keeps of a pipe's data, in bytes.
+// pipeBuffer is the size of a pipe's buffer in the system, in bytes.
 const pipeBuffer = 64 << 10
 
-// OutputPipe makes the pipe of a job's stdout or stderr. The caller gives theirs to the
-// job and closes it.
+// OutputPipe creates the pipe for a job's stdout or stderr. theirs is the job's end: the caller gives it to the job and
+// closes it.
 func OutputPipe() (ours *Source, theirs *os.File, err error) {
 	f, theirs, err := pipe(windows.PIPE_ACCESS_INBOUND, windows.GENERIC_WRITE)
 	if err != nil {
@@ -32,8 +32,7 @@ func OutputPipe() (ours *Source, theirs *os.File, err error) {
 	return &Source{file: f, peek: func() (int, error) { return peek(f) }}, theirs, nil
 }
 
-// InputPipe makes the pipe of a job's stdin. The caller gives theirs to the job and
-// closes it.
+// InputPipe creates the pipe for a job's stdin. theirs is the job's end: the caller gives it to the job and closes it.
 func InputPipe() (ours *Sink, theirs *os.File, err error) {
 	f, theirs, err := pipe(windows.PIPE_ACCESS_OUTBOUND, windows.GENERIC_READ)
 	if err != nil {
@@ -42,9 +41,8 @@ func InputPipe() (ours *Sink, theirs *os.File, err error) {
 	return &Sink{file: f}, theirs, nil
 }
 
-// pipe makes a pipe whose one end can be waited for by Go's poller, and whose other is
-// as programs expect it. That takes a name, which nobody can guess, and which is nobody's
-// any more once both ends are open.
+// pipe creates a pipe. The server's end can be used with Go's poller, and the job's end is as programs expect it. This
+// requires a named pipe. Its name cannot be guessed, and is no longer valid once both ends are open.
 func pipe(ourAccess, theirAccess uint32) (ours, theirs *os.File, err error) {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // Never fails; see crypto/rand.
@@ -66,8 +64,8 @@ func pipe(ourAccess, theirAccess uint32) (ours, theirs *os.File, err error) {
 	}
 	ours = os.NewFile(uintptr(our), name)
 	theirs = os.NewFile(uintptr(their), name)
-	if err := ours.SetDeadline(time.Time{}); err != nil { // else nothing could wake who waits
-		_, _ = ours.Close(), theirs.Close() // As above.
+	if err := ours.SetDeadline(time.Time{}); err != nil { // Without deadlines, nothing could wake a blocked call.
+		_, _ = ours.Close(), theirs.Close() // Nothing was written.
 		return nil, nil, err
 	}
 	return ours, theirs, nil
@@ -75,7 +73,7 @@ func pipe(ourAccess, theirAccess uint32) (ours, theirs *os.File, err error) {
 
 var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
 
-// peek asks how much there is to be read.
+// peek returns the number of bytes that can be read, or io.EOF at the end of the pipe.
 func peek(f *os.File) (n int, err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -2,8 +2,8 @@ package proc
 
 import "strings"
 
-// plainPath takes off a path what Windows puts before it where it is told by the handle
-// of a file: \\?\C:\x is C:\x, and \\?\UNC\server\share is \\server\share.
+// plainPath removes the prefix that Windows puts before the path that it returns for a handle: \\?\C:\x becomes C:\x,
+// and \\?\UNC\server\share becomes \\server\share.
 func plainPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, `\\?\UNC\`); ok {
 		return `\\` + rest

@@ -11,12 +11,11 @@ import (
 type Shell struct {
 	Name string   // the file's name without directory or ending, as in "bash"
 	Path string   // the file
-	Args []string // what goes before the command line, as in -c
+	Args []string // the arguments before the command line, such as -c
 }
 
-// DefaultShell is the shell for a job that names none (protocol section 8):
-// $SHELL of env if that is a known POSIX shell that can be executed, else bash,
-// else sh, with -c. On Windows it is pwsh, else powershell, else cmd. The error
+// DefaultShell returns the shell for a job that names none (protocol section 8): $SHELL of env if that is a known POSIX
+// shell that can be executed, else bash, else sh, with -c. On Windows it is pwsh, else powershell, else cmd. The error
 // is a *LookError.
 func DefaultShell(env []string) (Shell, error) {
 	candidates := []string{"bash", "sh"}
@@ -35,9 +34,8 @@ func DefaultShell(env []string) (Shell, error) {
 	return Shell{}, err
 }
 
-// ShellFor finds a shell by its path, relative to dir, or by its name on the PATH
-// of env. A program that is not known as a shell is taken at its user's word, and
-// for one that takes -c. The error is a *LookError.
+// ShellFor returns a shell by its path, relative to dir, or by its name on the PATH of env. A program that is not a
+// known shell is accepted, and treated as a shell that takes -c. The error is a *LookError.
 func ShellFor(pathOrName, dir string, env []string) (Shell, error) {
 	path, err := LookPath(pathOrName, dir, env)
 	if err != nil {
@@ -47,8 +45,8 @@ func ShellFor(pathOrName, dir string, env []string) (Shell, error) {
 	return Shell{Name: name, Path: path, Args: shellArgs(name)}, nil
 }
 
-// IsPOSIXShell says whether a path or name is that of a known shell that understands what a
-// POSIX sh does, near enough for a command line that was written for one.
+// IsPOSIXShell reports whether a path or name is that of a known shell that is similar enough to a POSIX sh to run a
+// command line that was written for one.
 func IsPOSIXShell(pathOrName string) bool {
 	name := shellName(pathOrName)
 	return FamilyOf(name) == FamilyPOSIX && !slices.Contains(notShells, name)

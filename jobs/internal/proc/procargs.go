@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// maxCommand is how much is told of a command line, in bytes.
+// maxCommand is the maximum length of a reported command line, in bytes.
 const maxCommand = 256
 
-// JoinArguments is what CommandLine tells of a process that was started so.
+// JoinArguments returns the result of CommandLine for a process that was started with these arguments.
 func JoinArguments(argv []string) string {
 	line := strings.Join(argv, " ")
 	return strings.ToValidUTF8(line[:min(len(line), maxCommand)], "?")
 }
 
-// argumentsOf reads what macOS keeps of an execve (KERN_PROCARGS2): the number of
-// arguments in the machine's order, the path, NULs, and the arguments with a NUL behind
-// each. What follows them, the environment, is not looked at.
+// argumentsOf returns the arguments in the data that macOS keeps of an execve (KERN_PROCARGS2): the number of arguments
+// in the machine's byte order, the path, NULs, and the arguments with a NUL behind each. It ignores the environment,
+// which follows.
 func argumentsOf(text []byte) string {
 	if len(text) < 4 {
 		return ""

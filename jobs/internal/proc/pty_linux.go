@@ -8,17 +8,16 @@ import (
 )
 
 const (
-	// CanonicalLineLimit is how many bytes of one line, the newline not counted, a
-	// terminal in canonical mode keeps; it drops the rest without a word.
+	// CanonicalLineLimit is the number of bytes of one line, without the newline, that a terminal in canonical mode
+	// keeps. It drops the rest silently.
 	CanonicalLineLimit = 4095
 
 	readTermios  = unix.TCGETS
 	disabledChar = 0
 )
 
-// openPair asks the master for its other side, in a fifth of the system calls that
-// finding it by name takes, and also where /dev/pts is another container's. Kernels
-// before 4.13 cannot.
+// openPair opens a master, and its slave through the master. This takes a fifth of the system calls of opening the
+// slave by name, and works even if /dev/pts belongs to another container. Kernels before 4.13 cannot do it.
 func openPair() (master, slave *os.File, err error) {
 	m, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

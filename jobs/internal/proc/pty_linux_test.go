@@ -62,7 +62,7 @@ func TestAttrs(t *testing.T) {
 	}
 }
 
-// The limit is the kernel's own: one byte more is dropped.
+// The limit is that of the kernel: it drops the next byte.
 func TestCanonicalLineLimit(t *testing.T) {
 	term, slave, err := OpenTerminal(80, 24)
 	if err != nil {
@@ -109,7 +109,7 @@ func TestForegroundGroup(t *testing.T) {
 	if group, err := term.ForegroundGroup(); group != pid || err != nil {
 		t.Errorf("got %d, %v, want %d", group, err, pid)
 	}
-	_ = term.Close() // The hang-up ends it: by the signal, or as its read fails just before that.
+	_ = term.Close() // The hang-up ends it: by the signal, or because its read fails just before.
 	var ws syscall.WaitStatus
 	if _, err := syscall.Wait4(pid, &ws, 0, nil); err != nil || ws.Signal() != syscall.SIGHUP && ws.ExitStatus() != 1 {
 		t.Errorf("cat: %v, %v", ws, err)
@@ -161,8 +161,7 @@ func TestCloseHalf(t *testing.T) {
 	}
 }
 
-// A resize must not put the master into blocking mode: then Close would not end
-// Read.
+// Resize must not put the master into blocking mode, since Close would not end Read then.
 func TestResizeKeepsPoller(t *testing.T) {
 	term, _ := openTerminal(t)
 	if err := term.Resize(100, 50); err != nil {
@@ -209,7 +208,7 @@ func TestOpenTerminalLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// lowestFree is the descriptor that an open would get.
+// lowestFree returns the descriptor that the next open would get.
 func lowestFree(t *testing.T) int {
 	t.Helper()
 	f, err := os.Open(os.DevNull)

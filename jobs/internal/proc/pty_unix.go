@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenTerminal opens a new terminal of the given size. The slave side, blocking
-// and close-on-exec, goes to the keeper; the caller closes it. The error wraps
-// what the kernel said.
+// OpenTerminal opens a new terminal of the given size. The caller gives the slave, which is blocking and close-on-exec,
+// to the keeper and closes it. The error wraps the kernel's error.
 func OpenTerminal(cols, rows int) (t *Terminal, slave *os.File, err error) {
 	if err := checkSize(cols, rows); err != nil {
 		return nil, nil, err
@@ -37,9 +36,9 @@ func OpenTerminal(cols, rows int) (t *Terminal, slave *os.File, err error) {
 	return t, slave, nil
 }
 
-// openByName goes by the terminal's number. creack/pty leaves the master in blocking
-// mode, with an os.File that has given up on the poller (Close would not end a Read),
-// and the slave in non-blocking mode: both are made anew from duplicates.
+// openByName opens a terminal by its number. creack/pty leaves the master in blocking mode, with an os.File outside of
+// the poller, so that Close would not end a Read. It leaves the slave in non-blocking mode. So openByName creates new
+// files from duplicates of both descriptors.
 func openByName() (master, slave *os.File, err error) {
 	m, s, err := pty.Open()
 	if err != nil {
@@ -65,16 +64,16 @@ func newTerminal(master *os.File) (*Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Read and Write wait in the poller, and deadlines wake them. macOS has not always
-	// had terminals in it.
+	// Read and Write wait in the poller, and deadlines wake them. This call fails if the terminal is not in the poller:
+	// not all versions of macOS support that.
 	if err := master.SetDeadline(time.Time{}); err != nil {
 		return nil, fmt.Errorf("wait for it: %w", err)
 	}
 	return &Terminal{file: master, source: source, sink: sink}, nil
 }
 
-// duplicate returns a file of its own for the same open terminal, which os.NewFile
-// takes into the poller if it is non-blocking.
+// duplicate returns a new os.File with a descriptor of its own for the same open terminal. If it is non-blocking,
+// os.NewFile adds it to the poller.
 func duplicate(f *os.File, nonblocking bool) (*os.File, error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -105,7 +104,7 @@ func checkSize(cols, rows int) error {
 	return nil
 }
 
-// Resize sets the size; the foreground group gets WINCH if it changed.
+// Resize sets the size. If it changes, the kernel sends WINCH to the foreground group.
 func (t *Terminal) Resize(cols, rows int) error {
 	if err := checkSize(cols, rows); err != nil {
 		return err
@@ -115,7 +114,7 @@ func (t *Terminal) Resize(cols, rows int) error {
 	})
 }
 
-// Attrs reads the modes.
+// Attrs returns the terminal's present modes.
 func (t *Terminal) Attrs() (a Attrs, err error) {
 	err = t.control("read the modes of", func(fd int) error {
 		tio, err := unix.IoctlGetTermios(fd, readTermios)
@@ -141,7 +140,7 @@ func attrsOf(t *unix.Termios) Attrs {
 	}
 }
 
-// char is one of the terminal's special characters, 0 where it is disabled.
+// char returns one of the terminal's special characters, or 0 if it is disabled.
 func char(t *unix.Termios, which int) byte {
 	if c := t.Cc[which]; c != disabledChar {
 		return c
@@ -159,7 +158,7 @@ func (t *Terminal) ForegroundGroup() (group int, err error) {
 	return group, err
 }
 
-// control calls an ioctl without File.Fd, which would undo the non-blocking mode.
+// control calls ioctl with the master's descriptor. It does not use File.Fd, which would end the non-blocking mode.
 func (t *Terminal) control(what string, ioctl func(fd int) error) error {
 	var err error
 	if t.source.raw.Control(func(fd uintptr) { err = ioctl(int(fd)) }) != nil {
@@ -171,7 +170,7 @@ func (t *Terminal) control(what string, ioctl func(fd int) error) error {
 	return nil
 }
 
-// signalOf is the signal that the terminal makes of a key, or 0.
+// signalOf returns the signal that the terminal sends for a key, or 0.
 func (a Attrs) signalOf(key byte) syscall.Signal {
 	switch {
 	case !a.IsSignal(key):

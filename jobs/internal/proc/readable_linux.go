@@ -2,13 +2,11 @@ package proc
 
 import "golang.org/x/sys/unix"
 
-// readable is how many bytes wait in a pipe. TIOCINQ is FIONREAD, under the name
-// that it has for terminals.
+// readable returns the number of unread bytes in a pipe. TIOCINQ is the name of FIONREAD for terminals.
 func readable(fd uintptr) (int, error) { return unix.IoctlGetInt(int(fd), unix.TIOCINQ) }
 
-// nothingToRead says whether a read that began now would find nothing, and neither the
-// end. Like read(2), poll(2) has the kernel bring in first what is on its way through a
-// terminal.
+// nothingToRead reports whether a read that began now would find neither data nor the end of the stream. Like read(2),
+// poll(2) makes the kernel deliver the data in transit through a terminal first.
 func nothingToRead(fd uintptr) bool {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	_, err := unix.Poll(fds, 0)

@@ -4,8 +4,8 @@ package proc
 
 import "errors"
 
-// readable is left to the bound that holds for every pipe.
+// readable returns errors.ErrUnsupported. The caller then uses the bound that holds for every pipe.
 func readable(uintptr) (int, error) { return 0, errors.ErrUnsupported }
 
-// nothingToRead is not known here.
+// nothingToRead returns false: this is not known on this system.
 func nothingToRead(uintptr) bool { return false }

@@ -22,7 +22,7 @@ func TestRunsShell(t *testing.T) {
 		{[]string{script}, true},
 		{[]string{"sed", "-u", "1s/^/up /;q"}, false},
 		{[]string{"python3", "-c", "import sys; print('up', flush=True); sys.stdin.read()"}, false},
-		{[]string{"busybox", "sh", "-c", "echo up; read x; :"}, false}, // the name does not say so
+		{[]string{"busybox", "sh", "-c", "echo up; read x; :"}, false}, // The name is not that of a shell.
 	} {
 		cmd := exec.Command(test.argv[0], test.argv[1:]...)
 		if cmd.Err != nil {
@@ -40,7 +40,7 @@ func TestRunsShell(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if test.argv[0] != "sed" { // It has executed the program when that writes; Start waits for that, but not for a script's shell.
+		if test.argv[0] != "sed" { // Start does not wait for the execve of a script's shell; output does.
 			if _, err := io.ReadFull(out, make([]byte, 2)); err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +49,7 @@ func TestRunsShell(t *testing.T) {
 			t.Errorf("%q runs a shell: %v", test.argv, got)
 		}
 		_ = in.Close()
-		_ = cmd.Wait() // Whatever it says of the end of its input.
+		_ = cmd.Wait() // The exit status after the end of its input does not matter.
 		if RunsShell(cmd.Process.Pid) {
 			t.Errorf("%q runs a shell when it has ended", test.argv)
 		}

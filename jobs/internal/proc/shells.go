@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A Family is shells whose command lines look alike.
+// A Family is a group of shells with similar command lines.
 type Family string
 
 // The families.
@@ -24,20 +24,20 @@ const (
 	FamilyNu         Family = "nu"
 	FamilyElvish     Family = "elvish"
 	FamilyXonsh      Family = "xonsh"
-	FamilyOther      Family = "other" // one that is not known
+	FamilyOther      Family = "other" // not known
 )
 
-// A Syntax is how a family of shells writes what most command lines need.
+// A Syntax describes the most common elements of command lines in a family of shells.
 type Syntax struct {
-	Separator string // between two commands, of which the second one follows the first
-	Variable  string // what stands before a variable's name
+	Separator string // between two commands that run one after the other
+	Variable  string // the prefix of a variable's name
 	Pipelines bool   // a | b
 	Redirects bool   // > and 2>&1
 	Jobs      bool   // a command can be left in the background
 	HereDocs  bool   // <<EOF
 }
 
-// syntaxes is THE table of what the families can do.
+// syntaxes is the only table of the syntax of the families.
 var syntaxes = map[Family]Syntax{
 	FamilyPOSIX:      {"&&", "$", true, true, true, true},
 	FamilyCsh:        {"&&", "$", true, false, true, true},
@@ -50,26 +50,26 @@ var syntaxes = map[Family]Syntax{
 	FamilyXonsh:      {"&&", "$", true, true, true, false},
 }
 
-// SyntaxOf is how a family writes command lines; false: nobody knows.
+// SyntaxOf returns the syntax of a family. It returns false if that is not known.
 func SyntaxOf(f Family) (Syntax, bool) {
 	s, ok := syntaxes[f]
 	return s, ok
 }
 
-// A known is what is known of a shell by its name.
+// A known describes a shell that is known by its name.
 type known struct {
 	family Family
-	ask    []string // the arguments with which it tells its version; nil: it does not
+	ask    []string // the arguments that make it print its version; nil: there are none
 }
 
-// The arguments with which shells tell their version.
+// The arguments that make shells print their version.
 var (
 	askVersion = []string{"--version"}
 	askKsh     = []string{"-c", `echo "$KSH_VERSION"`}
 	askWindows = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-Command", "$PSVersionTable.PSVersion.ToString()"}
 )
 
-// knownShells is THE table of shells, in the order in which they are told.
+// knownShells is the only table of shells, in the order in which they are reported.
 var knownShells = []struct {
 	name string
 	known
@@ -100,11 +100,12 @@ var knownShells = []struct {
 	{"tcsh", known{FamilyCsh, askVersion}},
 	{"csh", known{FamilyCsh, nil}},
 	{"rc", known{FamilyRc, nil}},
-	// No shell that is looked for, but one that others are links to.
+	// It is not reported as a shell itself, but other shells may be links to it.
 	{"busybox", known{FamilyPOSIX, []string{"--help"}}},
 }
 
-// notShells are in lists of login shells, and run no command lines.
+// notShells are programs that occur in lists of login shells, or are known as shells, but run no command lines under
+// that name.
 var notShells = []string{"nologin", "false", "true", "sync", "git-shell", "tmux", "screen", "busybox"}
 
 func knownShell(name string) (known, bool) {
@@ -116,31 +117,32 @@ func knownShell(name string) (known, bool) {
 	return known{family: FamilyOther}, false
 }
 
-// FamilyOf is the family of a shell, by its path or name.
+// FamilyOf returns the family of a shell, by its path or name.
 func FamilyOf(pathOrName string) Family {
 	k, _ := knownShell(shellName(pathOrName))
 	return k.family
 }
 
-// An Installed shell is a file that can be executed.
+// An Installed is a shell on this machine that can be executed.
 type Installed struct {
 	Name   string // without directory or ending
 	Path   string
-	Target string // the file that Path leads to, if that is another
+	Target string // the file that Path leads to through symlinks; "": Path itself
 	Family Family
-	// Ask are the arguments with which the file tells its version; nil: it does not, or it is
-	// no shell that is known, which is not run unasked.
+	// Ask are the arguments that make the file print its version. It is nil if there are none, or if the file is not a
+	// known shell: such a program must not be run without a request.
 	Ask []string
 }
 
-// install makes an Installed of the path of a shell.
+// install returns the Installed for the path of a shell.
 func install(path string) Installed {
 	s := Installed{Name: shellName(path), Path: path, Family: FamilyOf(path)}
 	real := path
 	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
 		s.Target, real = target, target
 	}
-	// What a file says of itself depends on what it is, and not on what it is called here.
+	// The target decides how the file prints its version, not the name of the link. A file with an unknown name may be
+	// any shell if its link is called sh.
 	if k, ok := knownShell(shellName(real)); ok {
 		s.Ask = k.ask
 	} else if k, ok := knownShell(s.Name); ok && !strings.EqualFold(s.Name, "sh") {
@@ -149,12 +151,12 @@ func install(path string) Installed {
 	return s
 }
 
-// mostListed bounds what is read of the system's list of shells.
+// mostListed bounds the number of shells read from the system's list.
 const mostListed = 64
 
-// FindShells are the shells that there are: first the one by default, where there is one, then
-// those that are known by name, on PATH, then those of the system's list. Names that lead to the
-// same file are told once each.
+// FindShells returns the shells on this machine: first the default one, if byDefault is not empty, then the known
+// shells on PATH, then those in the system's list. Paths with the same name that lead to the same file are reported
+// once; different names for one file are all reported.
 func FindShells(env []string, byDefault, list string) (all []Installed) {
 	add := func(path string) {
 		s := install(path)
@@ -186,7 +188,7 @@ func realPath(s Installed) string {
 	return s.Path
 }
 
-// ShellList is the system's list of login shells; "" = there is none.
+// ShellList returns the path of the system's list of login shells, or "" if there is none.
 func ShellList() string {
 	if runtime.GOOS == "windows" {
 		return ""
@@ -194,7 +196,7 @@ func ShellList() string {
 	return "/etc/shells"
 }
 
-// listedShells reads a list of shells: a path a line, and comments.
+// listedShells reads a list of shells, which has one path per line, and comments.
 func listedShells(list string) (paths []string) {
 	if list == "" {
 		return nil
@@ -214,8 +216,8 @@ func listedShells(list string) (paths []string) {
 	return paths
 }
 
-// LoginShell is the path of the user's login shell: $SHELL of env, else what the system's list
-// of users says; "" = nobody knows.
+// LoginShell returns the path of the user's login shell: $SHELL of env, else the entry in the system's list of users.
+// It returns "" if neither is known.
 func LoginShell(env []string) string {
 	if own, ok := Getenv(env, "SHELL"); ok && filepath.IsAbs(own) {
 		return own
@@ -223,8 +225,8 @@ func LoginShell(env []string) string {
 	return userShell("/etc/passwd", os.Getuid())
 }
 
-// LoginArgs are the arguments with which a shell, by its path, runs a line as the user's
-// interactive login shell does; false: it cannot, or nobody knows how.
+// LoginArgs returns the arguments with which a shell runs a line as the user's interactive login shell would. It
+// returns false if the shell cannot do that, or if the arguments are not known.
 func LoginArgs(path, line string) ([]string, bool) {
 	switch FamilyOf(path) {
 	case FamilyPOSIX, FamilyFish:

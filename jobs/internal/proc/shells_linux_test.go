@@ -15,12 +15,12 @@ func makeProgram(t *testing.T, path string, mode os.FileMode) string {
 	return path
 }
 
-// Shells are found on PATH by their names and in the system's list by their paths, each file
-// once under each name.
+// FindShells finds shells on PATH by their names and in the system's list by their paths. It reports each file once for
+// each name.
 func TestFindShells(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	bash := makeProgram(t, filepath.Join(dir, "bash"), 0o700)
-	makeProgram(t, filepath.Join(dir, "zsh"), 0o600) // cannot be run
+	makeProgram(t, filepath.Join(dir, "zsh"), 0o600) // not executable
 	busybox := makeProgram(t, filepath.Join(dir, "busybox"), 0o700)
 	own := makeProgram(t, filepath.Join(other, "mysh"), 0o700)
 	again := makeProgram(t, filepath.Join(other, "fish"), 0o700)
@@ -60,7 +60,7 @@ func sameInstalled(a, b Installed) bool {
 	return a.Name == b.Name && a.Path == b.Path && a.Target == b.Target && a.Family == b.Family && slices.Equal(a.Ask, b.Ask)
 }
 
-// A list of shells may be anything: no more than so many are taken of it.
+// The number of shells taken from a list is bounded, since the list may be any file.
 func TestListOfShellsIsBounded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shells")
 	var text []byte
@@ -75,7 +75,7 @@ func TestListOfShellsIsBounded(t *testing.T) {
 	}
 }
 
-// Each family that is known has its row in the table, and each shell its family.
+// Each known family has a row in the table of syntaxes, and each known shell has a family.
 func TestSyntaxes(t *testing.T) {
 	for _, k := range knownShells {
 		if _, ok := SyntaxOf(k.family); !ok {

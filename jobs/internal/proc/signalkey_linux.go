@@ -8,28 +8,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Overtake sees to it that a signal key gets through to a job that does not read:
-// what was typed before and not read is thrown away, as the kernel does itself when
-// it sees such a key. The caller types the key next, unless sent says that its
-// signal was sent already. Where the terminal makes no signal of key (any more),
-// nothing is done.
+// Overtake prepares the terminal for a signal key, so that the key takes effect even if the job does not read: it
+// discards the unread input, as the kernel itself does for such a key. The caller types the key next, unless sent
+// reports that its signal was sent already. If the terminal does not turn key into a signal (any more), Overtake does
+// nothing.
 //
-// Without this the key can be lost in the crowd. Measured on Linux 6.18 with a job
-// that does not read and 20 KiB typed (4 KiB in the line discipline, 16 KiB in the
-// buffers behind it), canonical and not, echo on and off:
+// Without this the key can get stuck behind other input. Measured on Linux 6.18 with a job that does not read and 20
+// KiB typed (4 KiB in the line discipline, 16 KiB in the buffers behind it), in canonical mode and not, with echo on
+// and off:
 //
-//   - the key alone: the write blocks, or the key lies behind the rest and nothing
-//     comes of it until the job reads; its look at the key comes after the buffers.
-//   - TCFLSH with TCOFLUSH on the master empties the buffers and not the line
-//     discipline, which then still has no room for the key: nothing comes of it.
-//   - TCFLSH with TCIFLUSH on the slave empties both. The key then takes effect in
-//     0.3 ms, and what is typed later arrives as it is.
-//   - TIOCSIG on the master sends the signal at once and flushes nothing. So it is
-//     what there is where the terminal keeps its input (NOFLSH), and where the
-//     slave cannot be opened.
+//   - The key alone: the write blocks, or the key lies behind the other input and has no effect until the job reads.
+//     The line discipline processes the key only after the buffers.
+//   - TCFLSH with TCOFLUSH on the master empties the buffers, but not the line discipline, which then still has no room
+//     for the key: it has no effect.
+//   - TCFLSH with TCIFLUSH on the slave empties both. The key then takes effect within 0.3 ms, and later input arrives
+//     unchanged.
+//   - TIOCSIG on the master sends the signal at once and discards nothing. It is used if the terminal keeps its input
+//     (NOFLSH), or if the slave cannot be opened.
 //
-// It may wait for a lock of the terminal's that a reader holds: it is for the
-// goroutine that writes.
+// Overtake may wait for a lock of the terminal that a reader holds. So only the writing goroutine should call it.
 func (t *Terminal) Overtake(key byte) (sent bool, err error) {
 	a, err := t.Attrs()
 	if err != nil {
@@ -52,8 +49,8 @@ func (t *Terminal) Overtake(key byte) (sent bool, err error) {
 	return true, err
 }
 
-// flush throws away what was typed and not read. The slave is opened for a moment,
-// through the master, since a path to it may not be there.
+// flush discards the typed and unread input. It opens the slave for a moment, through the master, since there may be no
+// path to the slave.
 func (t *Terminal) flush() error {
 	return t.control("flush the input of", func(fd int) error {
 		slave, err := peer(fd, unix.O_NONBLOCK)
@@ -66,8 +63,7 @@ func (t *Terminal) flush() error {
 	})
 }
 
-// peer opens the other side of a terminal's master, with flags beside those that it
-// always has.
+// peer opens the other side of a terminal's master, with flags in addition to the usual ones.
 func peer(master, flags int) (int, error) {
 	flags |= unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, uintptr(flags))

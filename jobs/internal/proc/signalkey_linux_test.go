@@ -23,8 +23,8 @@ func setLocal(t *testing.T, slave *os.File, on, off uint32) {
 	}
 }
 
-// crowd types without end into a terminal that nobody reads, until the kernel takes
-// no more, and returns how much it has taken.
+// crowd types into a terminal that no process reads until the kernel takes no more. It returns the number of bytes
+// taken.
 func crowd(t *testing.T, s *Sink) int {
 	t.Helper()
 	done := make(chan result, 1)
@@ -39,7 +39,7 @@ func crowd(t *testing.T, s *Sink) int {
 
 const ctrlC = 3
 
-// What was typed before a signal key goes, all of it, and what follows arrives.
+// Overtake discards all input before a signal key, and later input arrives.
 func TestOvertake(t *testing.T) {
 	for name, on := range map[string]uint32{"raw": unix.ISIG, "canonical": unix.ISIG | unix.ICANON} {
 		t.Run(name, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestOvertake(t *testing.T) {
 	}
 }
 
-// Nothing is flushed where the terminal makes no signal of the key, or keeps its
-// input; there the signal is sent without the key.
+// Overtake discards nothing if the terminal does not turn the key into a signal, or if it keeps its input; in the
+// latter case it sends the signal without the key.
 func TestOvertakeKeepsTheInput(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -99,7 +99,7 @@ func TestOvertakeOfAClosedTerminal(t *testing.T) {
 	}
 }
 
-// Where every process has closed its side, looking at the input makes no new one.
+// If every process has closed the slave, Overtake does not keep a new one open: Read still returns io.EOF.
 func TestOvertakeWithoutSlave(t *testing.T) {
 	term, slave := openTerminal(t)
 	setLocal(t, slave, unix.ISIG, 0)
@@ -121,7 +121,7 @@ func readN(t *testing.T, f *os.File, n int) string {
 	return string(b[:m])
 }
 
-// GiveUp ends a write once the kernel takes no more, and not before.
+// GiveUp ends a Write when the kernel takes no more, and not before.
 func TestGiveUp(t *testing.T) {
 	sinks(t, func(t *testing.T, s *Sink, r *os.File) {
 		s.GiveUp(1)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A Sink writes a job's input. One goroutine calls Write; Interrupt, GiveUp and
-// Close may be called from any.
+// A Sink writes a job's input. Only one goroutine may call Write and WriteNow; Interrupt, GiveUp and Close may be
+// called from any goroutine.
 type Sink struct {
 	// Immutable:
 	file     *os.File // non-blocking, in the poller
@@ -22,7 +22,7 @@ type Sink struct {
 	closed      atomic.Bool
 	interrupted atomic.Uint64 // the highest number given to Interrupt
 	givenUp     atomic.Uint64 // the highest number given to GiveUp
-	writes      uint64        // owned by the goroutine that writes: the number of the last Write
+	writes      uint64        // the number of the last Write; owned by the goroutine that writes
 }
 
 func newSink(file *os.File, terminal bool) (*Sink, error) {
@@ -33,11 +33,10 @@ func newSink(file *os.File, terminal bool) (*Sink, error) {
 	return &Sink{file: file, raw: raw, terminal: terminal}, nil
 }
 
-// Write writes until the kernel has taken all of p, however long the job does not
-// read. n is exact, with every error: ErrInterrupted after Interrupt or GiveUp, os.ErrClosed
-// after Close, and else what the kernel said, wrapped, such as EPIPE when nobody
-// can read the pipe any more. A terminal has no such error: it takes input as long
-// as it is open.
+// Write writes until the kernel has taken all of p, and blocks as long as the job does not read. n is exact, with every
+// error: ErrInterrupted after Interrupt or GiveUp, os.ErrClosed after Close, or an error that wraps the kernel's, such
+// as EPIPE if no process can read the pipe any more. A terminal does not return EPIPE: it takes input as long as it is
+// open.
 //
 // Writes are numbered from 1 in the order of the calls, for Interrupt.
 func (s *Sink) Write(p []byte) (n int, err error) {
@@ -53,20 +52,20 @@ func (s *Sink) Write(p []byte) (n int, err error) {
 		switch {
 		case waitErr == nil:
 			return n, err
-		case s.closed.Load(): // before whatever error that has caused
+		case s.closed.Load(): // checked first, since closing may cause any error
 			return n, os.ErrClosed
 		case !errors.Is(waitErr, os.ErrDeadlineExceeded):
 			return n, fmt.Errorf("wait to write to %s: %w", s.file.Name(), waitErr)
 		}
-		// Woken by Interrupt or Close, which set their marks first: whatever set
-		// the deadline, the next turn sees why.
-		_ = s.file.SetWriteDeadline(time.Time{}) // It fails only when closed, as the next turn does.
+		// Interrupt, GiveUp or Close woke this call. They set their marks before the deadline, so that the next
+		// iteration finds the reason.
+		_ = s.file.SetWriteDeadline(time.Time{}) // It fails only if closed, and then the next iteration fails too.
 	}
 	return n, os.ErrClosed
 }
 
-// WriteNow writes what the kernel takes at once, which may be nothing. It is for whoever
-// calls Write, between two calls, and no Write as far as their numbers go.
+// WriteNow writes as much as the kernel takes at once, which may be nothing. The goroutine that calls Write may call it
+// between two Writes. It has no number of its own.
 func (s *Sink) WriteNow(p []byte) (n int, err error) {
 	if s.closed.Load() {
 		return 0, os.ErrClosed
@@ -83,8 +82,8 @@ func (s *Sink) WriteNow(p []byte) (n int, err error) {
 	return max(n, 0), fmt.Errorf("write to %s: %w", s.file.Name(), err)
 }
 
-// writeAll writes until all is taken, the kernel takes no more (EAGAIN), or the
-// write with this number was interrupted.
+// writeAll writes until the kernel has taken all of p or takes no more (EAGAIN), or the write with this number was
+// interrupted.
 func (s *Sink) writeAll(fd uintptr, p []byte, number uint64) (n int, err error) {
 	for n < len(p) {
 		if s.interrupted.Load() >= number {
@@ -106,15 +105,13 @@ func (s *Sink) writeAll(fd uintptr, p []byte, number uint64) (n int, err error) 
 	return n, nil
 }
 
-// Interrupt makes the Write with this number, and all before it, return
-// ErrInterrupted: the one in progress at once, one that has not begun without
-// writing anything. A Write that has ended is not changed by it, and one with a
-// higher number never is: the caller numbers the writes that it hands out (the
-// first is 1), and so an interrupt that comes late hits nothing.
+// Interrupt makes the Write with this number, and all before it, return ErrInterrupted: a Write in progress returns at
+// once, and one that has not begun writes nothing. It does not affect a Write that has ended or that has a higher
+// number. The caller counts its Writes (the first is 1), so that an interrupt that comes too late has no effect.
 func (s *Sink) Interrupt(number uint64) { s.mark(&s.interrupted, number) }
 
-// GiveUp is Interrupt for one who has no more time to wait: the Write returns where
-// the kernel takes no more. One that has not begun still writes what it takes at once.
+// GiveUp is like Interrupt, but for callers whose time is over: the Write returns as soon as the kernel takes no more.
+// A Write that has not begun still writes as much as the kernel takes at once.
 func (s *Sink) GiveUp(number uint64) { s.mark(&s.givenUp, number) }
 
 func (s *Sink) mark(highest *atomic.Uint64, number uint64) {
@@ -127,18 +124,17 @@ func (s *Sink) mark(highest *atomic.Uint64, number uint64) {
 			break
 		}
 	}
-	_ = s.file.SetWriteDeadline(past) // It fails only when closed, and then Write says so.
+	_ = s.file.SetWriteDeadline(past) // It fails only if closed, and then Write returns that error.
 }
 
-// Close ends the Write in progress and all later ones with os.ErrClosed. It
-// closes a pipe, which is the reader's end of file; a terminal is closed by
-// Terminal.Close. It may be called twice.
+// Close ends the Write in progress and all later ones with os.ErrClosed. It closes a pipe, which is the end of file for
+// the reader; a terminal is closed by Terminal.Close. Close may be called twice.
 func (s *Sink) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
 	if s.terminal {
-		_ = s.file.SetWriteDeadline(past) // It fails only when closed, as is wanted.
+		_ = s.file.SetWriteDeadline(past) // It fails only if the terminal is closed already.
 		return nil
 	}
 	return s.file.Close()

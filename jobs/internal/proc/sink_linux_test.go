@@ -30,7 +30,7 @@ func inputPipe(t *testing.T) (*Sink, *os.File) {
 	return s, r
 }
 
-// sinks are the two kinds of Sink, with what reads from them.
+// sinks runs a test with both kinds of Sink, each with a file that reads from it.
 func sinks(t *testing.T, test func(t *testing.T, s *Sink, r *os.File)) {
 	t.Run("pipe", func(t *testing.T) {
 		s, r := inputPipe(t)
@@ -42,7 +42,7 @@ func sinks(t *testing.T, test func(t *testing.T, s *Sink, r *os.File)) {
 	})
 }
 
-// awaitPoll returns when a goroutine waits in the poller for one of our files.
+// awaitPoll returns when a goroutine waits in the poller for a file.
 func awaitPoll(t *testing.T) {
 	t.Helper()
 	for begun := time.Now(); time.Since(begun) < watchdog; runtime.Gosched() {
@@ -57,7 +57,7 @@ func awaitPoll(t *testing.T) {
 	panic("nobody waits in the poller")
 }
 
-// A long write goes on while somebody reads, and all of it arrives.
+// A long Write continues while its data is read, and all of it arrives.
 func TestWriteAll(t *testing.T) {
 	sinks(t, func(t *testing.T, s *Sink, r *os.File) {
 		want := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
@@ -79,7 +79,7 @@ func TestWriteAll(t *testing.T) {
 	})
 }
 
-// fill starts a write that nobody reads and returns when it waits.
+// fill starts a Write whose data is not read, and returns when it waits.
 func fill(t *testing.T, s *Sink) chan result {
 	t.Helper()
 	done := make(chan result, 1)
@@ -96,17 +96,17 @@ func TestInterrupt(t *testing.T) {
 		if res.n <= 0 || res.n >= 1<<20 || res.err != ErrInterrupted {
 			t.Fatalf("interrupted: %+v", res)
 		}
-		// n is exact: so much is there, and no more.
+		// n is exact: that many bytes have arrived, and no more.
 		if got := drain(t, r, res.n); got != res.n {
 			t.Errorf("%d bytes arrived of %d", got, res.n)
 		}
-		// It came too late for the first and does not hit the second.
+		// This is too late for the first Write, and does not affect the second.
 		s.Interrupt(1)
 		if res := within(t, write(s, []byte("second"))); res != (result{n: 6}) {
 			t.Errorf("the second: %+v", res)
 		}
 		drain(t, r, 6)
-		// The third is interrupted before it begins, and the fourth is not.
+		// The third Write is interrupted before it begins, and the fourth is not.
 		s.Interrupt(3)
 		s.Interrupt(2)
 		if res := within(t, write(s, []byte("third"))); res != (result{err: ErrInterrupted}) {
@@ -121,7 +121,7 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-// drain reads n bytes, and says how many there are in all.
+// drain reads n bytes, and returns how many there are in all.
 func drain(t *testing.T, r *os.File, n int) int {
 	t.Helper()
 	got, err := io.ReadFull(r, make([]byte, n))

@@ -8,25 +8,24 @@ import (
 	"time"
 )
 
-// pieceBytes is how much is written at a time where an interrupted write does not say how
-// much of it was taken: what it says then is at most so much too little.
+// pieceBytes is the length of one write on systems on which an interrupted write does not return how many bytes were
+// taken. It bounds by how much the returned count may be too low.
 const pieceBytes = 4 << 10
 
-// A pieceSink is a Sink where a write cannot be asked not to wait. One goroutine calls
-// Write; Interrupt, GiveUp and Close may be called from any.
+// A pieceSink is a Sink for systems without non-blocking writes. Only one goroutine may call Write; Interrupt, GiveUp
+// and Close may be called from any goroutine.
 type pieceSink struct {
 	// Immutable:
 	file pollFile
 
 	closed      atomic.Bool
 	interrupted atomic.Uint64 // the highest number given to Interrupt or GiveUp
-	writes      uint64        // owned by the goroutine that writes: the number of the last Write
+	writes      uint64        // the number of the last Write; owned by the goroutine that writes
 }
 
-// Write writes until the system has taken all of p, however long the job does not read.
-// Of a piece in which it is interrupted, n counts nothing. The error is ErrInterrupted
-// after Interrupt or GiveUp, os.ErrClosed after Close, and else what the system said,
-// wrapped.
+// Write writes until the system has taken all of p, and blocks as long as the job does not read. If it is interrupted
+// in a piece, n does not count that piece. The error is ErrInterrupted after Interrupt or GiveUp, os.ErrClosed after
+// Close, or wraps the system's error.
 func (s *pieceSink) Write(p []byte) (n int, err error) {
 	s.writes++
 	for n < len(p) {
@@ -40,12 +39,12 @@ func (s *pieceSink) Write(p []byte) (n int, err error) {
 		n += m
 		switch {
 		case err == nil:
-		case s.closed.Load(): // before whatever error that has caused
+		case s.closed.Load(): // checked first, since closing may cause any error
 			return n, os.ErrClosed
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			// Woken by Interrupt, GiveUp or Close, which set their marks first. One that
-			// was meant for an earlier write leaves a deadline behind, too.
-			_ = s.file.SetWriteDeadline(time.Time{}) // It fails only when closed, as the next turn does.
+			// Interrupt, GiveUp or Close woke this call. They set their marks before the deadline, so that the next
+			// iteration finds the reason. There may be none: an interrupt of an earlier write leaves a deadline, too.
+			_ = s.file.SetWriteDeadline(time.Time{}) // It fails only if closed, and then the next iteration fails too.
 		default:
 			return n, fmt.Errorf("write to %s: %w", s.file.Name(), err)
 		}
@@ -53,7 +52,7 @@ func (s *pieceSink) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// WriteNow writes nothing: it is not known what the system takes at once.
+// WriteNow writes nothing: it is not known how much the system would take at once.
 func (s *pieceSink) WriteNow([]byte) (n int, err error) {
 	if s.closed.Load() {
 		return 0, os.ErrClosed
@@ -61,9 +60,8 @@ func (s *pieceSink) WriteNow([]byte) (n int, err error) {
 	return 0, nil
 }
 
-// Interrupt makes the Write with this number, and all before it, return ErrInterrupted:
-// the one in progress at once, one that has not begun without writing anything. The
-// first is 1.
+// Interrupt makes the Write with this number, and all before it, return ErrInterrupted: a Write in progress returns at
+// once, and one that has not begun writes nothing. The first Write is 1.
 func (s *pieceSink) Interrupt(number uint64) {
 	for {
 		old := s.interrupted.Load()
@@ -74,14 +72,14 @@ func (s *pieceSink) Interrupt(number uint64) {
 			break
 		}
 	}
-	_ = s.file.SetWriteDeadline(past) // It fails only when closed, and then Write says so.
+	_ = s.file.SetWriteDeadline(past) // It fails only if closed, and then Write returns that error.
 }
 
-// GiveUp is Interrupt: that there is no room is seen by nothing but waiting.
+// GiveUp is the same as Interrupt: on these systems a write can find only by waiting that there is no room.
 func (s *pieceSink) GiveUp(number uint64) { s.Interrupt(number) }
 
-// Close closes the pipe, which is the reader's end of file, and ends the Write in progress
-// and all later ones with os.ErrClosed. It may be called twice.
+// Close closes the pipe, which is the end of file for the reader, and ends the Write in progress and all later ones
+// with os.ErrClosed. It may be called twice.
 func (s *pieceSink) Close() error {
 	if s.closed.Swap(true) {
 		return nil

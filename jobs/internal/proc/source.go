@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A Source reads one stream of a job's output. One goroutine calls Read; Drain
-// and Close may be called from any.
+// A Source reads one stream of a job's output. Only one goroutine may call Read, Stored and Wake; Drain, Idle and Close
+// may be called from any goroutine.
 type Source struct {
 	// Immutable:
 	file     *os.File // non-blocking, in the poller
@@ -22,15 +22,15 @@ type Source struct {
 	terminal bool // file is a terminal's master, shared with a Sink
 
 	closed atomic.Bool
-	drain  atomic.Bool // Drain was called and Read has not looked yet
-	held   sync.Mutex  // from before something is read until it is stored
+	drain  atomic.Bool // Drain was called and Read has not seen it yet
+	held   sync.Mutex  // held from before output is read until it is stored
 
 	// Owned by the goroutine that reads:
 	pause
-	owed  bool // an ErrDrained
-	left  int  // while it is owed: the most that the kernel held when Drain was called
+	owed  bool // Read has to return ErrDrained
+	left  int  // while owed: the maximum that the kernel held at the Drain, less the bytes read since
 	ended bool // io.EOF was returned
-	holds bool // held, for what the last Read returned
+	holds bool // the goroutine holds held, for the output of the last Read
 }
 
 func newSource(file *os.File, terminal bool) (*Source, error) {
@@ -41,14 +41,12 @@ func newSource(file *os.File, terminal bool) (*Source, error) {
 	return &Source{file: file, raw: raw, terminal: terminal}, nil
 }
 
-// Read waits until there is output, then reads until the kernel has no more or
-// buf is full, and returns n > 0. A terminal gives about 4 KiB to one read(2),
-// whatever the size of buf.
+// Read waits until there is output, then reads until the kernel has no more or buf is full, and returns n > 0. A
+// terminal returns about 4 KiB to one read(2), regardless of the size of buf.
 //
-// It returns io.EOF, now and ever after, when nobody can write any more: at the
-// end of a pipe; on a terminal when nobody, not even the keeper, holds the slave
-// side. It returns ErrDrained for Drain, ErrPaused for Wake, os.ErrClosed after Close, and
-// else an error that wraps what the kernel said.
+// If no process can write any more, Read returns io.EOF, then and in all later calls: at the end of a pipe; on a
+// terminal when no process, not even the keeper, holds the slave. It returns ErrDrained for Drain, ErrPaused for Wake,
+// os.ErrClosed after Close, or else an error that wraps the kernel's.
 func (s *Source) Read(buf []byte) (n int, err error) {
 	s.Stored()
 	if s.ended {
@@ -81,14 +79,14 @@ func (s *Source) Read(buf []byte) (n int, err error) {
 			return 0, ErrDrained
 		case waitErr == nil:
 			return s.result(n, err)
-		case s.closed.Load(): // before whatever error that has caused
+		case s.closed.Load(): // checked first, since closing may cause any error
 			return 0, os.ErrClosed
 		case !errors.Is(waitErr, os.ErrDeadlineExceeded):
 			return 0, fmt.Errorf("wait for output on %s: %w", s.file.Name(), waitErr)
 		}
-		// Woken by Drain or Close, which set their flags first, or by the time: whatever
-		// set the deadline, the next turn sees why.
-		_ = s.file.SetReadDeadline(time.Time{}) // It fails only when closed, as the next turn does.
+		// Drain, Close or the time of Wake woke this call. Drain and Close set their flags before the deadline, so that
+		// the next iteration finds the reason.
+		_ = s.file.SetReadDeadline(time.Time{}) // It fails only if closed, and then the next iteration fails too.
 		if s.over() && !s.drain.Load() {
 			return 0, ErrPaused
 		}
@@ -96,15 +94,13 @@ func (s *Source) Read(buf []byte) (n int, err error) {
 	return 0, os.ErrClosed
 }
 
-// terminalHolds is more than the kernel keeps of a terminal's output that was not
-// read: 8 KiB in the buffer of a pseudo-terminal's port, and a line discipline's
-// 4 KiB; a writer was measured to block after 15 KiB.
+// terminalHolds exceeds the unread output of a terminal that the kernel holds: 8 KiB in the buffer of a
+// pseudo-terminal's port, and 4 KiB in the line discipline. Measured, a writer blocks after 15 KiB.
 const terminalHolds = 64 << 10
 
-// most is the most that can be waiting to be read. What the command wrote is among
-// it, so that a drain ends even where somebody else goes on writing faster than it
-// is read. It is one more than what there is, so that a stream that holds nothing
-// is read once all the same, and its end seen.
+// most returns the maximum number of bytes that can be unread now. These include all output of the command, so that a
+// drain ends even if another process keeps writing faster than the server reads. The number is at least one more than
+// the unread bytes, so that even an empty stream is read once, and its end is seen.
 func (s *Source) most(fd uintptr) int {
 	if s.terminal {
 		return terminalHolds
@@ -115,14 +111,14 @@ func (s *Source) most(fd uintptr) int {
 	return pipeHolds
 }
 
-// pipeHolds is the most that an unprivileged program can make a pipe hold.
+// pipeHolds is the largest capacity that an unprivileged program can give a pipe.
 const pipeHolds = 1 << 20
 
-// result turns what read(2) said into what Read says.
+// result converts the result of read(2) into that of Read.
 func (s *Source) result(n int, err error) (int, error) {
 	switch {
 	case n > 0:
-		return n, nil // An error comes again with the next read.
+		return n, nil // The next read returns the error again.
 	case err == nil, s.terminal && err == syscall.EIO:
 		s.ended = true
 		return 0, io.EOF
@@ -130,14 +126,13 @@ func (s *Source) result(n int, err error) (int, error) {
 	return 0, fmt.Errorf("read from %s: %w", s.file.Name(), err)
 }
 
-// fewBytes is what no terminal and no pipe gives where it has more: they give 4 KiB.
+// fewBytes is the limit below which a read has returned all output: terminals and pipes that have more return 4 KiB.
 const fewBytes = 1 << 10
 
-// readAll reads until there is no more, EAGAIN, or buf is full. An error counts
-// only if nothing was read.
+// readAll reads until there is no more (EAGAIN) or buf is full. The error counts only if nothing was read.
 //
-// A terminal's EIO is believed when it comes twice: Linux looks for output first, and whether the slave side is
-// closed behind that (n_tty_read), and what was written and closed in between is there for the next read.
+// A terminal's EIO counts only if it comes twice: Linux first checks for output and then whether the slave is closed
+// (n_tty_read). Output that was written between these checks, before the slave was closed, is there for the next read.
 func readAll(fd uintptr, buf []byte) (n int, err error) {
 	for again := false; n < len(buf); {
 		var m int
@@ -153,14 +148,14 @@ func readAll(fd uintptr, buf []byte) (n int, err error) {
 			break
 		}
 		if n += m; m < fewBytes {
-			break // that was all: asking once more is for the next Read
+			break // That was all: the next Read checks for more.
 		}
 	}
 	return n, err
 }
 
-// Stored says that what Read has returned is stored, as the next Read does. The goroutine
-// that reads calls it.
+// Stored reports to the Source that the output returned by Read is stored. The next Read does the same. Only the
+// reading goroutine may call it.
 func (s *Source) Stored() {
 	if s.holds {
 		s.holds = false
@@ -168,8 +163,8 @@ func (s *Source) Stored() {
 	}
 }
 
-// Idle says whether all that was there when it was called is stored: what a Drain would
-// come to, at once. Any goroutine may ask. Where it is not known, it returns false.
+// Idle reports whether all output before the call is stored and the stream goes on. Then a Drain would be answered at
+// once with ErrDrained. It returns false if this is not known. Any goroutine may call it.
 func (s *Source) Idle() (idle bool) {
 	if s.closed.Load() || !s.held.TryLock() {
 		return false
@@ -179,26 +174,25 @@ func (s *Source) Idle() (idle bool) {
 	return err == nil && idle
 }
 
-// Drain makes Read return ErrDrained once a read that began after this call
-// found nothing more, or as much was read as the kernel could hold at the call.
-// Several calls may be answered by one, which then holds for the last of them.
-// After io.EOF there is no such answer: Read goes on to return io.EOF.
+// Drain makes Read return ErrDrained once a read that began after this call has found no more output, or once as much
+// was read as the kernel could hold at the call. One ErrDrained may answer several calls, and then counts for the last
+// of them. After io.EOF there is no ErrDrained: Read continues to return io.EOF.
 //
-// If Drain is called after the command was reaped, all that the command wrote
-// has been read when ErrDrained or io.EOF comes.
+// If Drain is called after the command was reaped, all output of the command has been read when Read returns ErrDrained
+// or io.EOF.
 func (s *Source) Drain() {
 	s.drain.Store(true)
-	_ = s.file.SetReadDeadline(past) // It fails only when closed, and then Read says so.
+	_ = s.file.SetReadDeadline(past) // It fails only if closed, and then Read returns that error.
 }
 
-// Close ends the Read in progress and all later ones with os.ErrClosed. It
-// closes a pipe; a terminal is closed by Terminal.Close. It may be called twice.
+// Close ends the Read in progress and all later ones with os.ErrClosed. It closes a pipe; a terminal is closed by
+// Terminal.Close. Close may be called twice.
 func (s *Source) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
 	if s.terminal {
-		_ = s.file.SetReadDeadline(past) // It fails only when closed, as is wanted.
+		_ = s.file.SetReadDeadline(past) // It fails only if the terminal is closed already.
 		return nil
 	}
 	return s.file.Close()

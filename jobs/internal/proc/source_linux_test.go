@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A result is what Read or Write returned.
+// A result holds the results of Read or Write.
 type result struct {
 	n   int
 	err error
@@ -55,7 +55,7 @@ func openTerminal(t *testing.T) (*Terminal, *os.File) {
 	return term, slave
 }
 
-// sources are the two kinds of Source, with what writes to them.
+// sources runs a test with both kinds of Source, each with a file that writes to it.
 func sources(t *testing.T, test func(t *testing.T, s *Source, w *os.File)) {
 	t.Run("pipe", func(t *testing.T) {
 		s, w := outputPipe(t)
@@ -110,8 +110,7 @@ func TestEndOfFile(t *testing.T) {
 	})
 }
 
-// Each Drain is answered, whether Read waits already, comes later, or has output
-// to deliver first.
+// Read answers each Drain, whether Read is waiting already, is called later, or has output to return first.
 func TestDrain(t *testing.T) {
 	sources(t, func(t *testing.T, s *Source, w *os.File) {
 		buf := make([]byte, 3)
@@ -140,8 +139,8 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// Drain from many goroutines, against output: whatever was written before a call of
-// Drain has been read when its answer comes.
+// With Drain called by many goroutines during output, all output written before a call of Drain has been read when Read
+// returns its ErrDrained.
 func TestDrainMeansDrained(t *testing.T) {
 	sources(t, func(t *testing.T, s *Source, w *os.File) {
 		const rounds = 2000
@@ -250,14 +249,14 @@ func TestReadErrorIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A directory is not for the poller, and not to be read.
+	// A directory can be neither polled nor read.
 	if r := within(t, read(s, make([]byte, 8))); r.n != 0 || !errors.Is(r.err, unix.EISDIR) {
 		t.Errorf("got %+v", r)
 	}
 }
 
-// A drain ends beside a writer that never stops: it covers what was there when it
-// was asked for, and no more than the kernel can hold.
+// A drain ends even if a writer never stops: it covers the output that was there at the call of Drain, and no more than
+// the kernel can hold.
 func TestDrainBesideAFlood(t *testing.T) {
 	sources(t, func(t *testing.T, s *Source, w *os.File) {
 		stop, flood := make(chan struct{}), sync.WaitGroup{}
@@ -299,9 +298,9 @@ func TestDrainBesideAFlood(t *testing.T) {
 			t.Errorf("the drain has read %d bytes, more than the %d there can have been", total, limit)
 		}
 		close(stop)
-		_ = s.Close() // The writer sees EPIPE or goes on to stop.
+		_ = s.Close() // The writer gets EPIPE or finds stop.
 		if s.terminal {
-			_ = s.file.Close() // Wakes a writer that is blocked on the terminal.
+			_ = s.file.Close() // This wakes a writer that is blocked on the terminal.
 		}
 		flood.Wait()
 	})

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// A pollFile is an os.File in Go's poller. Reads and writes go to the system as they
-// are, and are called back where a deadline comes.
+// A pollFile is an os.File in Go's poller. The system gets its reads and writes unchanged, and a deadline cancels them.
 type pollFile interface {
 	io.ReadWriteCloser
 	Name() string
@@ -18,28 +17,27 @@ type pollFile interface {
 	SetWriteDeadline(time.Time) error
 }
 
-// A peekSource is a Source where a read cannot be asked not to wait: it looks first at
-// how much there is. One goroutine calls Read; Drain and Close may be called from any.
+// A peekSource is a Source for systems without non-blocking reads: for a drain, it first asks how much unread output
+// there is. Only one goroutine may call Read; Drain and Close may be called from any goroutine.
 type peekSource struct {
 	// Immutable:
 	file pollFile
-	peek func() (int, error) // how many bytes can be read at once; the error is the pipe's end or worse
+	peek func() (int, error) // number of unread bytes; the error is io.EOF at the pipe's end, or another one
 
 	closed atomic.Bool
-	drain  atomic.Bool // Drain was called and Read has not looked yet
+	drain  atomic.Bool // Drain was called and Read has not seen it yet
 
 	// Owned by the goroutine that reads:
 	pause
-	owed  bool // an ErrDrained
-	left  int  // while it is owed: what there was when Drain was called, and was not read yet
+	owed  bool // Read has to return ErrDrained
+	left  int  // while owed: the bytes that were unread at the Drain, less those read since
 	ended bool // io.EOF was returned
 }
 
 // Read waits until there is output, and returns n > 0.
 //
-// It returns io.EOF, now and ever after, when nobody can write any more, ErrDrained for
-// Drain, ErrPaused for Wake, os.ErrClosed after Close, and else an error that wraps what the
-// system said.
+// If no process can write any more, it returns io.EOF, then and in all later calls. It returns ErrDrained for Drain,
+// ErrPaused for Wake, os.ErrClosed after Close, or else an error that wraps the system's.
 func (s *peekSource) Read(buf []byte) (n int, err error) {
 	if s.ended {
 		return 0, io.EOF
@@ -49,7 +47,7 @@ func (s *peekSource) Read(buf []byte) (n int, err error) {
 	}
 	for s.arm(s.file); !s.closed.Load(); s.arm(s.file) {
 		if s.drain.Swap(false) {
-			// Where there is an end, Read is to see it, and it answers as well.
+			// After an error, such as the end of the pipe, the read below returns that; it answers the Drain as well.
 			s.left, err = s.peek()
 			s.owed = err == nil
 		}
@@ -61,13 +59,13 @@ func (s *peekSource) Read(buf []byte) (n int, err error) {
 		s.left -= n
 		switch {
 		case n > 0:
-			return n, nil // An error comes again with the next read.
-		case s.closed.Load(): // before whatever error that has caused
+			return n, nil // The next read returns the error again.
+		case s.closed.Load(): // checked first, since closing may cause any error
 			return 0, os.ErrClosed
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			// Woken by Drain or Close, which set their flags first, or by the time:
-			// whatever set the deadline, the next turn sees why.
-			_ = s.file.SetReadDeadline(time.Time{}) // It fails only when closed, as the next turn does.
+			// Drain, Close or the time of Wake woke this call. Drain and Close set their flags before the deadline, so
+			// that the next iteration finds the reason.
+			_ = s.file.SetReadDeadline(time.Time{}) // It fails only if closed, and then the next iteration fails too.
 			if s.over() && !s.drain.Load() {
 				return 0, ErrPaused
 			}
@@ -81,22 +79,20 @@ func (s *peekSource) Read(buf []byte) (n int, err error) {
 	return 0, os.ErrClosed
 }
 
-// Stored does nothing: nobody is told what is stored.
+// Stored does nothing, since Idle is not known.
 func (s *peekSource) Stored() {}
 
-// Idle says that it is not known: a Drain says it.
+// Idle returns false: it is not known without a Drain.
 func (s *peekSource) Idle() bool { return false }
 
-// Drain makes Read return ErrDrained once what there is now was read. If it is called
-// after the command has ended, all that the command wrote was read when ErrDrained or
-// io.EOF comes.
+// Drain makes Read return ErrDrained once the present unread output was read. If it is called after the command has
+// ended, all output of the command has been read when Read returns ErrDrained or io.EOF.
 func (s *peekSource) Drain() {
 	s.drain.Store(true)
-	_ = s.file.SetReadDeadline(past) // It fails only when closed, and then Read says so.
+	_ = s.file.SetReadDeadline(past) // It fails only if closed, and then Read returns that error.
 }
 
-// Close closes the pipe, and ends the Read in progress and all later ones with
-// os.ErrClosed. It may be called twice.
+// Close closes the pipe, and ends the Read in progress and all later ones with os.ErrClosed. It may be called twice.
 func (s *peekSource) Close() error {
 	if s.closed.Swap(true) {
 		return nil

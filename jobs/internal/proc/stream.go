@@ -5,38 +5,39 @@ import (
 	"time"
 )
 
-// ErrDrained is what Read answers to Drain.
+// ErrDrained is the error with which Read answers Drain.
 var ErrDrained = errors.New("proc: output is drained")
 
-// ErrPaused is what Read answers where nothing came before the time that Wake has set.
+// ErrPaused is the error from Read if no output came before the time set by Wake.
 var ErrPaused = errors.New("proc: no output came")
 
-// ErrInterrupted is what Write answers to Interrupt and GiveUp.
+// ErrInterrupted is the error from Write after Interrupt or GiveUp.
 var ErrInterrupted = errors.New("proc: write was interrupted")
 
-// past is a deadline that wakes whoever waits in the poller.
+// past is a deadline that wakes a goroutine that waits in the poller.
 var past = time.Unix(1, 0)
 
-// A pause is until when a Read waits. It is owned by the goroutine that reads.
+// A pause is the time limit of a Read. It is owned by the goroutine that reads.
 type pause struct {
-	until time.Time // zero: for as long as it takes
-	armed bool      // the file's deadline was set for that
+	until time.Time // zero: no limit
+	armed bool      // the file's deadline was set to until
 }
 
-// Wake has Read return ErrPaused, once, where nothing comes before a time; the zero time takes
-// that back. The goroutine that reads calls it.
+// Wake makes Read return ErrPaused, once, if no output comes before a time; the zero time cancels that. Only the
+// reading goroutine may call it.
 func (p *pause) Wake(at time.Time) { p.until = at }
 
-// arm sets the deadline that the next read has. It comes before one looks whether the file
-// was closed: whoever closes it, or drains it, sets a deadline after he has said so.
+// arm sets the deadline of the next read. The caller must call it before it checks whether the file was closed or a
+// drain was requested: Close and Drain set their flag first and then a deadline, so that arm cannot overwrite that
+// deadline unnoticed.
 func (p *pause) arm(f interface{ SetReadDeadline(time.Time) error }) {
 	if p.armed || !p.until.IsZero() {
-		_ = f.SetReadDeadline(p.until) // It fails only when closed, as the read does then.
+		_ = f.SetReadDeadline(p.until) // It fails only if closed, and then the read fails too.
 		p.armed = !p.until.IsZero()
 	}
 }
 
-// over says whether the time has come.
+// over reports whether the time set by Wake has come, and then clears it.
 func (p *pause) over() bool {
 	if p.until.IsZero() || time.Now().Before(p.until) {
 		return false

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// What Suggest looks at, at most.
+// The limits of Suggest's work.
 const (
 	maxSuggestions   = 3
 	maxSuggestDirs   = 64
@@ -18,10 +18,9 @@ const (
 	maxSuggestLength = 64    // bytes of a name
 )
 
-// Suggest returns up to three names on PATH that are near a name that was not
-// found and may be told (nil: any), the best first. Its work is bounded. It does not open what is no
-// directory, so that a pipe on PATH cannot hold it up; a file system that does
-// not answer has held LookPath up before.
+// Suggest returns up to three names on PATH that are similar to a name that was not found, the best first. Only names
+// for which may returns true are suggested; nil: any. Its work is bounded. It opens only directories, so that a named
+// pipe on PATH cannot block it. A file system that does not respond has blocked LookPath before.
 func Suggest(name string, env []string, may func(name string) bool) []string {
 	limit := suggestLimit(name)
 	if limit == 0 {
@@ -48,12 +47,12 @@ func Suggest(name string, env []string, may func(name string) bool) []string {
 	return names
 }
 
-// suggestLimit is how many edits away a name may be: none for a single letter,
-// which everything short is near to.
+// suggestLimit returns how many edits away a suggestion may be: 0 for a single letter, since every short name is near
+// it.
 func suggestLimit(name string) int {
 	switch n := len([]rune(name)); {
 	case n < 2 || len(name) > maxSuggestLength || strings.ContainsRune(name, '/') || name[0] == '-':
-		return 0 // A flag that stands where the command should is no misspelling of one.
+		return 0 // A flag in place of the command is not a misspelling of a command.
 	case n < 5:
 		return 1
 	case n < 9:
@@ -62,8 +61,7 @@ func suggestLimit(name string) int {
 	return 3
 }
 
-// Nearest returns the one of some names that is nearest to a wrong one, or "" where
-// none is near.
+// Nearest returns the name in names that is most similar to a wrong name, or "" if none is near enough.
 func Nearest(name string, names []string) string {
 	limit := suggestLimit(name)
 	best, nearest := limit+1, ""
@@ -87,8 +85,8 @@ func (a suggestion) compare(b suggestion) int {
 	return strings.Compare(a.name, b.name)
 }
 
-// suggestFrom adds the near names of one directory. Only those are looked at more
-// closely, later.
+// suggestFrom adds the similar names in one directory to found. Suggest checks later whether these can be executed.
+// left is the number of files that may still be read; suggestFrom returns the rest.
 func suggestFrom(dir, name string, limit int, found []suggestion, left int) ([]suggestion, int) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return found, left
@@ -117,9 +115,9 @@ func suggestFrom(dir, name string, limit int, found []suggestion, left int) ([]s
 	return found, left
 }
 
-// plausible says whether somebody can have meant a name that is so many edits away.
-// Hardly anybody gets the first letter wrong and another one too; and of two letters
-// one edit leaves so little that only those in the other order, or cut short, count.
+// plausible reports whether name can be a misspelling of candidate, which is so many edits away. People hardly ever get
+// the first letter wrong and another one too. An edit leaves little of a name of two letters, so that only swapped
+// letters and a cut-off end count.
 func plausible(name, candidate string, edits int) bool {
 	first, size := utf8.DecodeRuneInString(name)
 	switch {
@@ -131,7 +129,7 @@ func plausible(name, candidate string, edits int) bool {
 	return true
 }
 
-// commandName is what one types for a file.
+// commandName returns the name that a user types for a file: on Windows in lower case and without its ending.
 func commandName(file string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToLower(strings.TrimSuffix(file, filepath.Ext(file)))
@@ -139,9 +137,8 @@ func commandName(file string) string {
 	return file
 }
 
-// distance counts the letters to be inserted, removed, replaced, or swapped with
-// their neighbour, to make b of a (the restricted Damerau-Levenshtein distance).
-// Beyond limit it is limit+1.
+// distance returns the number of letters to insert, remove, replace, or swap with their neighbour, to turn a into b
+// (the restricted Damerau-Levenshtein distance). If it exceeds limit, distance returns limit+1.
 func distance(a, b string, limit int) int {
 	ra, rb := []rune(a), []rune(b)
 	if len(ra)-len(rb) > limit || len(rb)-len(ra) > limit || len(b) > 2*maxSuggestLength {

@@ -8,12 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TerminalCounts is where Linux tells of its terminals.
+// TerminalCounts is the directory in which Linux reports the number of its terminals.
 const TerminalCounts = "/proc/sys/kernel/pty"
 
-// Terminals returns how many terminals are in use on this machine, and how many there
-// can be, as the directory tells. In a container there may be fewer: the kernel keeps
-// some for the host, and refuses them itself.
+// Terminals returns how many terminals are in use on this machine, and how many there can be, as reported in the
+// directory. In a container fewer may be available: the kernel reserves some for the host, and refuses to open these.
 func Terminals(dir string) (inUse, most int, err error) {
 	if inUse, err = number(filepath.Join(dir, "nr")); err != nil {
 		return 0, 0, err
@@ -22,9 +21,8 @@ func Terminals(dir string) (inUse, most int, err error) {
 	return inUse, most, err
 }
 
-// number reads a small file with a number. Every start of a job on a terminal does: with
-// os.ReadFile, which asks what kind of file it is and whether it can be polled, each took
-// seven calls of the system.
+// number reads a small file that contains a number. Every start of a job on a terminal calls it. It does not use
+// os.ReadFile, which takes seven system calls, since it asks for the kind of the file and whether it can be polled.
 func number(path string) (int, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

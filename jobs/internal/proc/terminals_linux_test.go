@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The counts are numbers in two files; what is not, is an error and no number.
+// The counts are numbers in two files. If a file has no number, Terminals returns an error.
 func TestTerminals(t *testing.T) {
 	for _, c := range []struct {
 		nr, max string

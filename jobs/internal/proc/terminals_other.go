@@ -4,8 +4,8 @@ package proc
 
 import "errors"
 
-// TerminalCounts is no place on this system.
+// TerminalCounts is empty: there is no such directory on this system.
 const TerminalCounts = ""
 
-// Terminals are not counted on this system.
+// Terminals returns errors.ErrUnsupported.
 func Terminals(string) (inUse, most int, err error) { return 0, 0, errors.ErrUnsupported }

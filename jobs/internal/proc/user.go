@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// userShell is the shell of a user in a list like /etc/passwd; "" = it is not there.
+// userShell returns the shell of a user from a list like /etc/passwd, or "" if the user is not in it.
 func userShell(file string, uid int) string {
 	f, err := os.Open(file)
 	if err != nil {

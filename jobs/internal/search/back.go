@@ -96,12 +96,12 @@ func (p *stream) passedBack(decided, from, to int64) {
 
 // marks are ascending offsets in a stream at which a search in reverse can be resumed: a pass that begins at a mark
 // finds the same behind it as one that began earlier. If a pattern can reach over line breaks, only a pass from the
-// beginning finds such offsets. Since matches are returned from the last one on, that pass may be too long for the time,
-// or be repeated for what one page cannot hold. With marks it is resumed at the last one, and then from mark to mark.
+// beginning finds such offsets. Since matches are returned from the last one on, that pass may be too long for the
+// time, or be repeated for each further page. With marks it is resumed at the last one, and then from mark to mark.
 //
-// They are part of a client's cursor and so have to be few: each is further on by a quarter of what follows it. Their
-// number, and how often a byte is searched, grow with the logarithm of the output. The last one may be nearer, if the
-// time was over.
+// They are part of a client's cursor and so have to be few: each is further on by a quarter of the output that follows
+// it. Their number, and how often a byte is searched, grow with the logarithm of the output. The last one may be
+// nearer, if the time was over.
 type marks []int64
 
 // markSpacing returns the distance from a mark, or from the beginning, to the next one, in a block that ends at to.
@@ -149,7 +149,8 @@ func (n *newest) add(m Match) {
 // whether it is inside an escape sequence.
 const lineLook = match.Behind/2 - 16
 
-// lineBefore returns the beginning of the last line that begins at off or before it, or low if there is none behind low.
+// lineBefore returns the beginning of the last line that begins at off or before it, or low if there is none behind
+// low.
 func (p *stream) lineBefore(off, low int64) int64 {
 	for ; off > low && !p.over(); off -= lineLook {
 		b, _ := p.before(off)

@@ -43,7 +43,7 @@ func TestReverseHoldsOnlyOnePage(t *testing.T) {
 	}
 }
 
-// backLog returns output in which one line in twenty matches the queries of TestReverseMakesProgress looks for.
+// backLog returns output in which one line in twenty matches the queries of TestReverseMakesProgress.
 func backLog(size int, line string) []byte {
 	r := rand.New(rand.NewPCG(10, 7))
 	var b bytes.Buffer
@@ -57,8 +57,8 @@ func backLog(size int, line string) []byte {
 	return b.Bytes()
 }
 
-// If the time is too short for a block, each page of a search in reverse makes progress, be it by a mark, and all of
-// them together search little more than one page would.
+// If the time is too short for a block, each page of a search in reverse still makes progress, even if only by a mark.
+// All pages together search little more than one page would.
 func TestReverseMakesProgress(t *testing.T) {
 	// A block has 8 MiB at most. Patterns are slow under the race detector.
 	const large, small = 10 << 20, 3 << 20
@@ -85,10 +85,10 @@ func TestReverseMakesProgress(t *testing.T) {
 			slices.Reverse(want)
 			for _, most := range []int{1_000_000, 1 + len(want)/10} {
 				spec.MaxMatches, spec.Reverse, spec.Cursor = most, true, nil
-				spec.Late = func() bool { return true } // as soon as it may be
+				spec.Late = func() bool { return true } // time out as soon as possible
 				chain(t, s, spec, want, int64(size))
 			}
-			// The next page does not search again from the beginning what did not fit into this one.
+			// The next page does not begin again at the start for the matches that did not fit into this one.
 			spec.Cursor, spec.Late, spec.MaxMatches = nil, nil, 10
 			c := find(t, s, spec).Next
 			if n := len(c.Marks); n == 0 || c.Offset-c.Marks[n-1] > int64(size/4) {

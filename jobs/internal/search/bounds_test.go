@@ -10,7 +10,7 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// From and To bound where matches begin, and nothing else.
+// From and To bound only the offsets at which matches begin.
 func TestBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 2))
 	data := searchtest.Log(r, 400<<10)

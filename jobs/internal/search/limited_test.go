@@ -39,9 +39,9 @@ func longLines(r *rand.Rand) (text string, short int64) {
 	return b.String(), short
 }
 
-// Both directions find the same, in lines of any length. Pages of any size find the same in lines that are no longer than
-// a match may be, and the same short matches in all lines. If pages split a longer line into other matches, one of these
-// is reported as limited.
+// Both directions find the same, in lines of any length. Pages of any size find the same in lines that are no longer
+// than a match may be, and the same short matches in all lines. If pages split a longer line into other matches, one of
+// these is reported as limited.
 func TestLongLines(t *testing.T) {
 	text, short := longLines(rand.New(rand.NewPCG(10, 8)))
 	s := newStreams(2*len(text), text)

@@ -143,7 +143,7 @@ func (p *stream) lines(m *Match) {
 	}
 }
 
-// linesAfter returns the first lines behind the one on which the match ends. text begins where the match ends.
+// linesAfter returns the first lines behind the one on which the match ends. text begins at the end of the match.
 func (m *Match) linesAfter(text []byte, most int, whole bool) []string {
 	if !m.endsLine {
 		end := nextBreak(text)
@@ -215,8 +215,8 @@ func (p *stream) lastEscape(off int64) int64 {
 	return -1
 }
 
-// plainFrom returns the plain text of at most window raw bytes from an offset on. whole reports that nothing follows, or
-// nothing that is kept.
+// plainFrom returns the plain text of at most window raw bytes from an offset on. whole reports that nothing follows,
+// or nothing that is kept.
 func (p *stream) plainFrom(off, window int64) (text []byte, whole bool) {
 	to := min(off+window, p.end)
 	b, gaps := p.read(off, to)
@@ -227,7 +227,7 @@ func (p *stream) plainFrom(off, window int64) (text []byte, whole bool) {
 }
 
 // lineAround returns the line that consists of the end of before and the beginning of rest. If it is long, it returns
-// the part around the place where they meet, and reports that it is cut.
+// the part around the boundary between them, and reports that it is cut.
 func lineAround(before, rest []byte) (line string, cut bool) {
 	if end := nextBreak(rest); end >= 0 {
 		rest = rest[:end]
@@ -256,8 +256,8 @@ func nextBreak(b []byte) int {
 	return lf
 }
 
-// lineBreak returns the length of the line break at the beginning of b: LF, CRLF, CRCRLF (which terminals sometimes make
-// of it), or CR alone, which redraws a line.
+// lineBreak returns the length of the line break at the beginning of b: LF, CRLF, CRCRLF (which terminals sometimes
+// make of it), or CR alone, which redraws a line.
 func lineBreak(b []byte) int {
 	n := 0
 	for n < len(b) && b[n] == '\r' {

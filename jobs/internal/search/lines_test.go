@@ -45,7 +45,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Of a long line the part around the match is returned, at the cost of a short one.
+// For a long line, only the part around the match is returned, and it counts only with that length.
 func TestLongLine(t *testing.T) {
 	data := "short\n" + strings.Repeat("é", 100_000) + "needle" + strings.Repeat("ü", 100_000) + "\nnext\n"
 	s := newStreams(1<<20, data)

@@ -8,11 +8,11 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// A Spec says what to look for in streams, and how much of it to return.
+// A Spec is a query and its bounds: which part of each stream is searched, and how much is returned.
 type Spec struct {
 	Query    *match.Query
 	Raw      bool   // as of the query
-	From, To *int64 // where in each stream a match may begin; negative: from the end
+	From, To *int64 // the offsets in each stream between which a match may begin; negative: from the end
 	Reverse  bool   // the newest first
 
 	Context    int // lines before and after each match
@@ -20,11 +20,11 @@ type Spec struct {
 	MaxBytes   int // of the texts of all matches, about; one match is returned in any case
 }
 
-// A Place is where in a stream a search continues: at the matches that begin at Offset or later or, in reverse, before
-// it.
+// A Place is the position in a stream at which a search continues: at the matches that begin at Offset or later or, in
+// reverse, before it.
 type Place struct {
 	Offset int64
-	Marks  []int64 // where a search in reverse can be resumed; see marks
+	Marks  []int64 // offsets at which a search in reverse can be resumed; see marks
 	End    int64   // the end of the stream from which negative bounds are counted; 0: as it is now
 }
 
@@ -54,11 +54,11 @@ const (
 	TimedOut    End = "time"
 )
 
-// A Result is what a search found in one stream.
+// A Result holds the results of a search in one stream.
 type Result struct {
 	Matches []Match       // in the order of the search
-	Gaps    []spool.Range // what was to be searched and is not kept
-	Next    *Place        // where the next search continues, unless all was searched
+	Gaps    []spool.Range // ranges within the bounds that are not kept
+	Next    *Place        // the start of the next search; nil: all was searched
 	Bytes   int64         // that were searched
 }
 
@@ -82,7 +82,7 @@ type Run struct {
 	Late func() bool  // reports whether its time is over; nil: it never is
 
 	End End   // why it ended, unless Err is set
-	Err error // a *ReadError, an error of the pattern, or what Stop returned
+	Err error // a *ReadError, an error of the pattern, or the error from Stop
 
 	progress bool // the next search would begin further on, so that this one may end for want of time
 	matches  int  // of MaxMatches
@@ -141,7 +141,7 @@ func (p *stream) search() {
 	}
 }
 
-// A stream is the search of one stream, up to the end that it had when it was asked for.
+// A stream is the search of one stream, up to the end that the stream had at the request.
 type stream struct {
 	*Run
 	spool *spool.Spool
@@ -176,7 +176,7 @@ func (p *stream) bounds() (from, to int64) {
 }
 
 // counted returns the end of the stream from which negative bounds are counted: that of the first page. If each page
-// counted from its own end while the job writes, the pages would skip what lies between.
+// counted from its own end while the job writes, the pages would skip the output between these ends.
 func (p *stream) counted() int64 {
 	if p.at != nil && p.at.End > 0 {
 		return p.at.End
@@ -205,7 +205,7 @@ func (p *stream) forward(from, to int64) {
 			p.stop(p.End, m.Start)
 			return false
 		}
-		return p.Err == nil // also if the time is over: what was found before counts
+		return p.Err == nil // also if the time is over: the matches found before count
 	})
 	if p.End == TimedOut {
 		p.stop(TimedOut, decided)

@@ -12,7 +12,7 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// A query is a search as tests ask for it.
+// A query is a search in the form that the tests use.
 type query struct {
 	Literal, Pattern, Flags string
 	Raw, Lines              bool
@@ -36,7 +36,7 @@ type found struct {
 	Match
 }
 
-// A result is what a search found in all streams.
+// A result holds the results of a search in all streams.
 type result struct {
 	Matches []found
 	Gaps    []spool.Range
@@ -47,7 +47,7 @@ type result struct {
 
 type streams []*spool.Spool
 
-// newStreams returns streams with these outputs, each of which keeps so much in memory.
+// newStreams returns streams with these outputs. Each keeps as many bytes as memory allows.
 func newStreams(memory int, outputs ...string) (all streams) {
 	for _, out := range outputs {
 		s := spool.New(memory)
@@ -57,7 +57,7 @@ func newStreams(memory int, outputs ...string) (all streams) {
 	return all
 }
 
-// find runs a search, with defaults for what a query does not set.
+// find runs a search, with defaults for the limits that a query does not set.
 func find(t *testing.T, all streams, q query) result {
 	t.Helper()
 	res, err := tryFind(t, all, q)
@@ -113,7 +113,7 @@ func newRun(t *testing.T, q query) *Run {
 	return &Run{Spec: spec, Stop: func() error { return nil }, Late: q.Late}
 }
 
-// queries are those that all tests of searches have in common.
+// queries returns the queries that all tests of searches share.
 func queries() (all []query) {
 	for _, q := range searchtest.Queries {
 		all = append(all, query{Literal: q.Literal, Pattern: q.Pattern, Flags: q.Flags, Raw: q.Raw})
@@ -146,7 +146,7 @@ func page(t *testing.T, s streams, q query) (all []found, pages int) {
 	}
 }
 
-// watched returns the matches of a set that is fed all output but the gaps.
+// watched returns the matches of a set that gets all output except for the gaps.
 func watched(t *testing.T, spec query, data []byte, kept []spool.Range) (list []string) {
 	t.Helper()
 	source, flags := spec.Pattern, spec.Flags

@@ -1,4 +1,4 @@
-// Package searchtest has what tests of searches have in common: output to search in, and what to look for.
+// Package searchtest provides data for tests of searches: output, and queries to search it for.
 package searchtest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"shelld/jobs/internal/match"
 )
 
-// A Query is a literal or a pattern to look for.
+// A Query is a literal or a pattern.
 type Query struct {
 	Literal, Pattern, Flags string
 	Raw, Lines              bool
@@ -38,7 +38,7 @@ func (q Query) Compile(t testing.TB) *match.Query {
 	return match.QueryOf(p, q.Raw, q.Lines)
 }
 
-// Queries are queries that find something in a Log, but for two.
+// Queries are queries for a Log. All but two of them find matches there.
 var Queries = []Query{
 	{Literal: "ERROR"},
 	{Literal: "error", Flags: "i"},

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// restTime is how often a folder is looked at if the system does not report changes.
+// restTime is the interval at which the caller checks a folder if the system does not report changes.
 const restTime = 200 * time.Millisecond
 
 func rest(ctx context.Context, d time.Duration) error {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Changes stands for a report of what is written in a folder, which this system is not asked for.
+// Changes reports writes in a folder. On this system it only waits for a while.
 type Changes struct{}
 
-// Changes watches the folder from now on. Close what it returns.
+// Changes watches the folder from now on. The caller must close the result.
 func (f *PastFolder) Changes() (*Changes, error) { return &Changes{}, nil }
 
-// Wait returns after a while in which something may have been written, or when ctx is done, whose error
-// it returns then.
+// Wait returns after most or restTime, whichever is shorter: something may have been written by then. If ctx is done,
+// it returns the error of ctx.
 func (c *Changes) Wait(ctx context.Context, most time.Duration) error {
 	return rest(ctx, min(most, restTime))
 }

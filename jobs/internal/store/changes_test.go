@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestChanges: what a server writes in a job's folder is reported, and a Wait can be cancelled.
+// A server's writes in a job's folder are reported, and a Wait can be cancelled.
 func TestChanges(t *testing.T) {
 	state := t.TempDir()
 	const session = "20260102T030405Z-0123456789abcdef"
@@ -36,10 +36,10 @@ func TestChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := f.Close(); err != nil { // It is not needed any more.
+	if err := f.Close(); err != nil { // The file is not needed any more.
 		t.Fatal(err)
 	}
-	for _, name := range []string{"stdout.txt", "stdout.txt", "info.json"} { // made, written on, made
+	for _, name := range []string{"stdout.txt", "stdout.txt", "info.json"} { // created, written to again, created
 		file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			t.Fatal(err)
@@ -47,12 +47,12 @@ func TestChanges(t *testing.T) {
 		if _, err := file.WriteString("x"); err != nil || file.Close() != nil {
 			t.Fatal(err)
 		}
-		if err := c.Wait(t.Context(), time.Hour); err != nil { // The test's own limit ends one that is not woken up.
+		if err := c.Wait(t.Context(), time.Hour); err != nil { // If nothing wakes it, the test's own time limit does.
 			t.Fatal(err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel) // whether it waits by then or not
+	time.AfterFunc(10*time.Millisecond, cancel) // The Wait below may have begun by then or not.
 	for err = nil; err == nil; {
 		err = c.Wait(ctx, time.Hour)
 	}

@@ -8,32 +8,31 @@ import (
 	"os"
 )
 
-// lockFile is the file in a session's directory that its server has locked for as long as it
-// lives. The system lets go of the lock when the server ends, however it does. That is what
-// tells the dead from the living: process ids are used again, and a file stays.
+// lockFile is the file in a session's directory that the session's server holds locked as long as it lives. The system
+// releases the lock when the server ends, for whatever reason. So the lock shows whether the server is alive; process
+// ids cannot show it, since they are reused, nor can the mere existence of a file, which stays.
 const lockFile = "lock"
 
-// What is written in it is for whoever finds it.
+// The lines in the lock file. They are for people and for servers that find the file later.
 const (
 	lockLine      = "The server of this directory is alive while this file is locked.\n"
 	temporaryLine = "Delete the directory when it is not.\n"
 	finishedLine  = "Everything here is in order.\n"
 )
 
-// ErrSwept says that somebody who tidies up has taken the new directory of a session for
-// one that is over. It is gone; make it again.
+// ErrSwept is the error if another server, while tidying up, has taken the new directory of a session for an old one
+// and deleted it. The caller should open a new session.
 var ErrSwept = errors.New("the new directory of the session was tidied up")
 
-// errNoLocks says that the file system or the platform has no locks of the kind.
+// errNoLocks is the error if the file system or the platform does not support such locks.
 var errNoLocks = errors.New("files cannot be locked here")
 
-// errLocked says that somebody has the lock.
+// errLocked is the error if another process holds the lock.
 var errLocked = errors.New("the file is locked")
 
-// Hold locks the session, which nobody touches from then on but its server; before, nobody
-// does but for taking it away while there is nothing in it. With temporary, whoever finds it
-// when the server is dead deletes it. On an error but ErrSwept the session can be used, and
-// nobody will ever tidy it up.
+// Hold locks the session. From then on only its server changes it; before that, others may delete it as long as it is
+// empty. With temporary, the session will be deleted by the next server that finds it after the death of this one.
+// After an error other than ErrSwept the session can be used, but will never be tidied up.
 func (s *Session) Hold(temporary bool) error {
 	f, err := s.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,9 +43,9 @@ func (s *Session) Hold(temporary bool) error {
 	}
 	if err := s.hold(f, temporary); err != nil {
 		if !errors.Is(err, ErrSwept) {
-			_ = s.root.Remove(lockFile) // A lock that nobody holds would make others take us for dead.
+			_ = s.root.Remove(lockFile) // Other servers would take an unlocked file as proof that this server is dead.
 		}
-		_ = f.Close() // Nothing was written that counts.
+		_ = f.Close() // Its content does not count any more.
 		return err
 	}
 	s.lock = f
@@ -72,7 +71,7 @@ func (s *Session) hold(f *os.File, temporary bool) error {
 	return err
 }
 
-// release ends Hold. The file goes where nothing else is in the directory.
+// release ends Hold. It deletes the lock file if nothing else is in the directory.
 func (s *Session) release() {
 	if s.lock == nil {
 		return
@@ -80,11 +79,11 @@ func (s *Session) release() {
 	if s.verify() == nil {
 		removeLock(s.root)
 	}
-	_ = s.lock.Close() // The lock goes with it; nothing is owed.
+	_ = s.lock.Close() // This releases the lock. Everything in the file is written already.
 }
 
-// removeLock deletes the lock of a session in whose directory there is nothing else. Others
-// need it: they take nothing away that has none.
+// removeLock deletes the lock file of a session if nothing else is in its directory. If there is something else, the
+// file must stay, since other servers never delete a session without a lock file.
 func removeLock(session *os.Root) {
 	dir, err := session.Open(".")
 	if err != nil {
@@ -93,22 +92,22 @@ func removeLock(session *os.Root) {
 	names, _ := dir.Readdirnames(2)
 	_ = dir.Close() // It was only read.
 	if len(names) == 1 && names[0] == lockFile {
-		_ = session.Remove(lockFile) // Who is in the way of that can stay.
+		_ = session.Remove(lockFile) // If that fails, the session stays.
 	}
 }
 
-// says tells whether a line stands in a lock's file.
+// says reports whether a lock file contains a line.
 func says(f *os.File, line string) bool {
 	b := make([]byte, 1024)
 	n, _ := f.ReadAt(b, 0)
 	return bytes.Contains(b[:n], []byte(line))
 }
 
-// A lockMode says how a file is locked.
+// A lockMode is the kind of a lock, with flags.
 type lockMode int
 
 const (
 	lockShared    lockMode = 0
 	lockExclusive lockMode = 1
-	lockWait      lockMode = 2 // for others to let go; else errLocked
+	lockWait      lockMode = 2 // wait until the lock is free; without it, lock returns errLocked
 )

@@ -4,5 +4,5 @@ package store
 
 import "os"
 
-// lock: on other systems nothing is known of the dead, and nothing of theirs is touched.
+// lock returns errNoLocks. So on other systems it is never known whether a server is dead, and no session is tidied up.
 func lock(*os.File, lockMode) error { return errNoLocks }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock locks an open file. The lock goes when the file is closed, and belongs to what is
-// open: a second one of the same process does not have it.
+// lock locks an open file until it is closed. The lock belongs to the open file, not to the process: if the same
+// process opens the file a second time, that one does not have the lock.
 func lock(f *os.File, mode lockMode) error {
 	how := syscall.LOCK_SH
 	if mode&lockExclusive != 0 {

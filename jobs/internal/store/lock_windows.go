@@ -11,8 +11,8 @@ var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
 
 const errorLockViolation = syscall.Errno(33)
 
-// lock locks an open file: a byte far behind what is in it, since others could not read
-// what is locked. The lock goes when the file is closed.
+// lock locks an open file until it is closed. It locks one byte far behind the content, since other processes cannot
+// read locked bytes.
 func lock(f *os.File, mode lockMode) error {
 	const failImmediately, exclusiveLock = 1, 2
 	var flags uintptr

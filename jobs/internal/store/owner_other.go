@@ -4,5 +4,6 @@ package store
 
 import "io/fs"
 
-// ours: a directory that was made a moment ago inherits who may use it.
+// ours reports whether info is that of a directory. Its owner need not be checked: on this system new directories
+// inherit their permissions.
 func ours(info fs.FileInfo) bool { return info.IsDir() }

@@ -15,32 +15,31 @@ import (
 	"time"
 )
 
-// This file finds what servers have left, and takes it away. What does not look as if one
-// of ours had made it is left alone: names, owner and mode must be right, no link is
-// followed, and of what is in a job's folder only files that we make are deleted.
+// This file finds the files that servers have left, and deletes them. It leaves everything alone that a server does not
+// seem to have made: names, owner and mode must be right, no link is followed, and in a job's folder it deletes only
+// files with the names that servers use.
 
-// A Past is a state directory with what was left in it.
+// A Past is a state directory with the sessions left in it.
 type Past struct {
 	root *os.Root
 	dir  string
-	mine *os.File // not nil: this is who tidies up
+	mine *os.File // the lock for tidying up; nil: not held
 }
 
-// sessionName is what servers call their directories: when they started, and something that
-// no other has.
+// sessionName matches the names of session directories: the server's start time, and a random number.
 var sessionName = regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{16}$`)
 
-// IsSessionName says whether a directory of that name may be a session's.
+// IsSessionName reports whether a directory of that name may be a session's.
 func IsSessionName(name string) bool { return sessionName.MatchString(name) }
 
-// OpenPast opens the directory state. Close it.
+// OpenPast opens the directory state. The caller must close the Past.
 func OpenPast(state string) (*Past, error) {
 	root, err := os.OpenRoot(state)
 	if err != nil {
 		return nil, err
 	}
 	dir := filepath.Clean(state)
-	if hasParents(state) { // It is told what can be joined with names.
+	if hasParents(state) { // Names are appended to the reported path, so it must not contain "..".
 		if dir, err = filepath.EvalSymlinks(state); err != nil {
 			return nil, errors.Join(err, root.Close())
 		}
@@ -48,11 +47,11 @@ func OpenPast(state string) (*Past, error) {
 	return &Past{root: root, dir: dir}, nil
 }
 
-// Close lets go of the directory, and of Tidy.
+// Close releases the directory, and the lock of Tidy.
 func (p *Past) Close() error {
 	err := p.root.Close()
 	if p.mine != nil {
-		_ = p.mine.Close() // The lock goes with it.
+		_ = p.mine.Close() // This releases the lock.
 	}
 	return err
 }
@@ -60,15 +59,14 @@ func (p *Past) Close() error {
 // Dir returns the path of the directory.
 func (p *Past) Dir() string { return p.dir }
 
-// ErrBusy says that somebody else tidies up.
+// ErrBusy is the error if another process tidies up.
 var ErrBusy = errors.New("another shelld is tidying up there")
 
-// Tidy makes the caller the one who may change what others have left; there is never more
-// than one. Where there is one, it waits for him if it is patient, until ctx is done, and is
-// ErrBusy if not.
+// Tidy takes the lock that allows the caller to change the files of dead servers. If another process holds it, Tidy
+// returns ErrBusy or, if patient, waits until the lock is free or ctx is done.
 func (p *Past) Tidy(ctx context.Context, patient bool) error {
 	name := ".lock"
-	if uid := os.Geteuid(); uid >= 0 { // Several may share the directory.
+	if uid := os.Geteuid(); uid >= 0 { // Several users may share the directory.
 		name += "-" + strconv.Itoa(uid)
 	}
 	f, err := p.root.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
@@ -80,7 +78,7 @@ func (p *Past) Tidy(ctx context.Context, patient bool) error {
 		return p.await(ctx, f)
 	}
 	if err != nil {
-		_ = f.Close() // Nothing was done with it.
+		_ = f.Close() // Nothing was written to it.
 		if errors.Is(err, errLocked) {
 			err = ErrBusy
 		}
@@ -90,15 +88,15 @@ func (p *Past) Tidy(ctx context.Context, patient bool) error {
 	return nil
 }
 
-// await has f locked when whoever has it lets go. No system can be asked to end such a wait:
-// one that is given up goes on behind the caller's back, and what it gets is let go of.
+// await waits until f can be locked or ctx is done. No system can cancel such a wait. So after ctx is done, the wait
+// continues in its goroutine, and another one then releases the lock.
 func (p *Past) await(ctx context.Context, f *os.File) error {
 	got := make(chan error, 1)
 	go func() { got <- lock(f, lockExclusive|lockWait) }()
 	select {
 	case err := <-got:
 		if err != nil {
-			_ = f.Close() // Nothing was done with it.
+			_ = f.Close() // Nothing was written to it.
 			return err
 		}
 		p.mine = f
@@ -106,7 +104,7 @@ func (p *Past) await(ctx context.Context, f *os.File) error {
 	case <-ctx.Done():
 		go func() {
 			<-got
-			_ = f.Close() // Nothing was done with it.
+			_ = f.Close() // This releases the lock.
 		}()
 		return fmt.Errorf("%w: %w", ErrBusy, ctx.Err())
 	}
@@ -132,7 +130,7 @@ func list(dir *os.Root) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// private opens the directory name if it looks as if we had made it.
+// private opens the directory name if a server of this user may have made it. Otherwise it returns errNotOurs.
 func private(in *os.Root, name, path string) (*os.Root, error) {
 	before, err := in.Lstat(name)
 	if err != nil {
@@ -146,7 +144,7 @@ func private(in *os.Root, name, path string) (*os.Root, error) {
 		return nil, err
 	}
 	if now, err := dir.Stat("."); err != nil || !os.SameFile(now, before) {
-		_ = dir.Close() // Nothing was done in it.
+		_ = dir.Close() // Nothing was written in it.
 		return nil, errors.Join(err, fmt.Errorf("%s: %w", path, errNotOurs))
 	}
 	return dir, nil
@@ -154,7 +152,7 @@ func private(in *os.Root, name, path string) (*os.Root, error) {
 
 var errNotOurs = errors.New("it is not a directory that shelld has made; it is left alone")
 
-// asMade says whether a directory is one that we would have made.
+// asMade reports whether a directory has the owner and mode of those that this package makes.
 func asMade(info fs.FileInfo) bool {
 	return ours(info) && (!hasModes || info.Mode().Perm()&0o077 == 0)
 }
@@ -167,7 +165,7 @@ type PastSession struct {
 	lock *os.File // not nil: the server is dead
 }
 
-// Session opens the directory of a session. Close it.
+// Session opens the directory of a session. The caller must close it.
 func (p *Past) Session(name string) (*PastSession, error) {
 	if !IsSessionName(name) {
 		return nil, fs.ErrNotExist
@@ -179,16 +177,16 @@ func (p *Past) Session(name string) (*PastSession, error) {
 	return &PastSession{past: p, root: root, name: name}, nil
 }
 
-// Close lets go of the directory.
+// Close releases the directory.
 func (s *PastSession) Close() error {
 	if s.lock != nil {
-		_ = s.lock.Close() // The lock goes with it.
+		_ = s.lock.Close() // This releases the lock.
 	}
 	return s.root.Close()
 }
 
-// Dead says whether the server of the session is surely dead, and that it is, as long as the
-// session is open: another session has another name. Of one without a lock nothing is known.
+// Dead reports whether the server of the session is certainly dead. Then it stays dead, since no other session gets the
+// same name. If there is no lock file, it is not known, and Dead returns false.
 func (s *PastSession) Dead() bool {
 	if s.lock != nil {
 		return true
@@ -197,28 +195,28 @@ func (s *PastSession) Dead() bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	f, err := s.root.OpenFile(lockFile, os.O_RDWR|notBlocking, 0) // Network file systems ask for writing.
+	f, err := s.root.OpenFile(lockFile, os.O_RDWR|notBlocking, 0) // Network file systems require it for locks.
 	if err != nil {
-		f, err = s.root.OpenFile(lockFile, os.O_RDONLY|notBlocking, 0) // as on a disk that takes nothing
+		f, err = s.root.OpenFile(lockFile, os.O_RDONLY|notBlocking, 0) // for example on a read-only disk
 	}
 	if err != nil {
 		return false
 	}
 	if lock(f, lockShared) != nil {
-		_ = f.Close() // Nothing was done with it.
+		_ = f.Close() // Nothing was written to it.
 		return false
 	}
 	s.lock = f
 	return true
 }
 
-// Temporary says whether a dead server wanted it deleted.
+// Temporary reports whether the dead server has requested that the session be deleted.
 func (s *PastSession) Temporary() bool { return says(s.lock, temporaryLine) }
 
-// Finished says whether somebody has called Finish.
+// Finished reports whether Finish has been called for this session.
 func (s *PastSession) Finished() bool { return says(s.lock, finishedLine) }
 
-// Finish notes that nothing is left to be done for the jobs of a dead server.
+// Finish records that there is nothing left to do for the jobs of a dead server.
 func (s *PastSession) Finish() error {
 	_, err := s.lock.WriteAt([]byte(lockLine+finishedLine), 0)
 	return err
@@ -242,11 +240,11 @@ func (s *PastSession) Remove() {
 	if s.Dead() {
 		removeLock(s.root)
 	}
-	_ = s.past.root.Remove(s.name) // It goes if it is empty, which is what is meant.
+	_ = s.past.root.Remove(s.name) // It fails if the directory is not empty, as intended.
 }
 
-// Erase deletes what is in the session's directory, as it would be deleted after the death of
-// its server, and calls step for each job.
+// Erase deletes the job folders in the session's directory by the same rules as after the death of its server. It calls
+// step after each job.
 func (s *Session) Erase(step func()) error {
 	past := &PastSession{past: &Past{dir: filepath.Dir(s.dir)}, root: s.root, name: filepath.Base(s.dir)}
 	ids, err := past.Jobs()
@@ -269,10 +267,10 @@ type PastFolder struct {
 	session *PastSession
 	root    *os.Root
 	name    string
-	looked  func() // tests have something happen between the look at a file and its opening
+	looked  func() // hook for tests, called between the check of a file and its opening
 }
 
-// Folder opens the folder of a job. Close it.
+// Folder opens the folder of a job. The caller must close it.
 func (s *PastSession) Folder(id int64) (*PastFolder, error) {
 	f := &PastFolder{session: s, name: strconv.FormatInt(id, 10)}
 	var err error
@@ -283,10 +281,10 @@ func (s *PastSession) Folder(id int64) (*PastFolder, error) {
 	return f, nil
 }
 
-// Close lets go of the folder.
+// Close releases the folder.
 func (f *PastFolder) Close() error { return f.root.Close() }
 
-// Path returns where the folder is.
+// Path returns the path of the folder.
 func (f *PastFolder) Path() string { return filepath.Join(f.session.past.dir, f.session.name, f.name) }
 
 // A PastFile is a file in a folder.
@@ -296,13 +294,13 @@ type PastFile struct {
 	Modified time.Time
 }
 
-// Files returns the files that we make, and the names of what else is there.
+// Files returns the files that a server may have made, and the names of all others.
 func (f *PastFolder) Files() (files []PastFile, others []string, err error) {
 	names, err := list(f.root)
 	for _, name := range names {
 		info, err := f.root.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // Its server is alive.
+			continue // A living server has deleted it meanwhile.
 		}
 		if err != nil || !info.Mode().IsRegular() || !isOurFile(name) {
 			others = append(others, name)
@@ -313,10 +311,10 @@ func (f *PastFolder) Files() (files []PastFile, others []string, err error) {
 	return files, others, err
 }
 
-// ourFiles are what a folder may hold.
+// ourFiles are the names of the files that servers write.
 var ourFiles = []string{"info.json", "stdout.txt", "stderr.txt", "session.cast"}
 
-// isScrap says whether a file is one that was being written when its server died.
+// isScrap reports whether a name is that of a temporary file, which remains only if its server died.
 func isScrap(name string) bool {
 	whole, isFresh := strings.CutSuffix(name, fresh)
 	return isFresh && slices.Contains(ourFiles, whole) || strings.HasPrefix(name, ".spool-")
@@ -329,13 +327,12 @@ func (f *PastFolder) Open(name string) (*os.File, fs.FileInfo, error) {
 	return f.open(name, os.O_RDONLY)
 }
 
-// openTries is how often a file is opened that is another one each time. A living server replaces a
-// file a few times in the whole life of a job: more than two in a row are not its work.
+// openTries bounds how often an open is retried because the file was replaced. A living server replaces a file a few
+// times during the whole life of a job: more than two replacements in a row are not its work.
 const openTries = 100
 
-// open opens a file if it is one that we could have written. Another one under its name than the one
-// that was looked at is looked at in its turn: a living server replaces what it has written, and
-// nobody is refused for that.
+// open opens a file if a server may have written it. If the file was replaced between the check and the open, it tries
+// again: a living server replaces its files, and that must not make a request fail.
 func (f *PastFolder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	for range openTries {
 		file, info, err := f.openOnce(name, flag)
@@ -346,8 +343,8 @@ func (f *PastFolder) open(name string, flag int) (*os.File, fs.FileInfo, error) 
 	return nil, nil, &fs.PathError{Op: "open", Path: filepath.Join(f.Path(), name), Err: errRestless}
 }
 
-// openOnce opens what was looked at, or nothing: no link is followed, and errReplaced says that what
-// was opened is something else.
+// openOnce checks a file and opens it. It follows no link, and returns errReplaced if the open file is not the one that
+// was checked.
 func (f *PastFolder) openOnce(name string, flag int) (*os.File, fs.FileInfo, error) {
 	before, err := f.root.Lstat(name)
 	if err != nil {
@@ -362,12 +359,12 @@ func (f *PastFolder) openOnce(name string, flag int) (*os.File, fs.FileInfo, err
 	file, err := f.root.OpenFile(name, flag|notBlocking, 0)
 	if err != nil {
 		if now, gone := f.root.Lstat(name); gone == nil && !os.SameFile(now, before) {
-			err = errReplaced // as by a link that leads out of the folder
+			err = errReplaced // for example by a link that leads out of the folder
 		}
 		return nil, nil, f.absolute(err, name)
 	}
 	info, err := file.Stat()
-	if err == nil && (!os.SameFile(info, before) || !info.Mode().IsRegular()) { // another file may have its number
+	if err == nil && (!os.SameFile(info, before) || !info.Mode().IsRegular()) { // Another file may have the same inode.
 		err = errReplaced
 	}
 	if err != nil {
@@ -385,12 +382,12 @@ var (
 	errRestless = errors.New("it is another file at each look, which is no server's work, and is left alone; try again when whoever replaces it has ended")
 )
 
-// IsForeign says whether an error of a PastFolder is that what has the name is none of what shelld
-// writes, and not that it could not be read.
+// IsForeign reports whether an error of a PastFolder means that shelld cannot have written the file, and not that the
+// file could not be read.
 func IsForeign(err error) bool { return errors.Is(err, errNoFile) || errors.Is(err, errTooLong) }
 
-// Cut takes away what a file has beyond size bytes, as if that had never been written. Only
-// who tidies up may call it.
+// Cut truncates a file to size bytes and keeps its modification time, as if the rest had never been written. The caller
+// must hold the lock of Tidy.
 func (f *PastFolder) Cut(name string, size int64) error {
 	file, info, err := f.open(name, os.O_WRONLY)
 	if err != nil {
@@ -405,7 +402,7 @@ func (f *PastFolder) Cut(name string, size int64) error {
 	return nil
 }
 
-// maxInfo is how much of what is known of a job is read.
+// maxInfo is the maximum length of a file that Read returns.
 const maxInfo = 64 << 20
 
 // Read returns all of a small file.
@@ -421,8 +418,7 @@ func (f *PastFolder) Read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxInfo))
 }
 
-// Replace makes the file anew, whole or not at all, as if it had been written at that time.
-// Only who tidies up may call it.
+// Replace replaces a file atomically, and sets its modification time to at. The caller must hold the lock of Tidy.
 func (f *PastFolder) Replace(name string, at time.Time, write func(io.Writer) error) error {
 	scrap := name + fresh
 	file, err := f.root.OpenFile(scrap, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
@@ -431,7 +427,7 @@ func (f *PastFolder) Replace(name string, at time.Time, write func(io.Writer) er
 	}
 	err = write(file)
 	if err == nil {
-		err = file.Sync() // before it replaces the only good copy
+		err = file.Sync() // This comes before the rename, which replaces the only good copy.
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = f.root.Chtimes(scrap, at, at)
@@ -440,13 +436,13 @@ func (f *PastFolder) Replace(name string, at time.Time, write func(io.Writer) er
 		err = f.root.Rename(scrap, name)
 	}
 	if err != nil {
-		_ = f.root.Remove(scrap) // Best effort: it may be the disk that fails.
+		_ = f.root.Remove(scrap) // Best effort: the disk may be the cause of the error.
 		return f.absolute(err, name)
 	}
 	return nil
 }
 
-// RemoveScraps deletes what was being written when the server died.
+// RemoveScraps deletes the temporary files that the server left when it died.
 func (f *PastFolder) RemoveScraps() error {
 	return f.remove(isScrap)
 }
@@ -464,8 +460,8 @@ func (f *PastFolder) remove(which func(name string) bool) error {
 	return errors.Join(errs...)
 }
 
-// Remove deletes the folder with what we have made in it. If there is more, that stays, and
-// so does the folder with what is known of the job.
+// Remove deletes the folder and the files that servers write. If there are other files, it deletes nothing and returns
+// an error.
 func (f *PastFolder) Remove() error {
 	_, others, err := f.Files()
 	if err != nil {
@@ -477,7 +473,7 @@ func (f *PastFolder) Remove() error {
 	if err := f.remove(func(name string) bool { return name != infoFile }); err != nil {
 		return err
 	}
-	if err := f.remove(func(string) bool { return true }); err != nil { // last: without it the rest is nobody's
+	if err := f.remove(func(string) bool { return true }); err != nil { // last: info.json describes the other files
 		return err
 	}
 	if err := f.session.root.Remove(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -488,7 +484,7 @@ func (f *PastFolder) Remove() error {
 
 const infoFile = "info.json"
 
-// absolute is err under its whole path; see Folder.absolute.
+// absolute returns err with the absolute path; see Folder.absolute.
 func (f *PastFolder) absolute(err error, name string) error {
 	op := "write"
 	if p, ok := errors.AsType[*fs.PathError](err); ok {

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// What a living server replaces while it is being opened is read as it is now; what is put in its
-// place that no server writes is refused, and followed nowhere.
+// If a living server replaces a file while it is being opened, the new file is read. If it is replaced by something
+// that no server writes, it is refused, and a link is not followed.
 func TestReplacedWhileItIsOpened(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		replace func(t *testing.T, server *Folder, path string, look int)
-		want    string // what is read; "" = wantErr
+		want    string // the content read; "": see wantErr
 		wantErr func(error) bool
 	}{
 		{"by its server", func(t *testing.T, server *Folder, _ string, look int) {
@@ -72,7 +72,7 @@ func replace(t *testing.T, server *Folder, text string) {
 	}
 }
 
-// swap puts what is made under another name in the place of a file, as whoever is quick would.
+// swap replaces a file by one that make creates at another path, as an attacker might.
 func swap(t *testing.T, path string, make func(scrap string)) {
 	t.Helper()
 	scrap := path + ".swap"

@@ -19,7 +19,7 @@ const (
 	anotherSession = "20260102T030406Z-0123456789abcdef"
 )
 
-// die closes what a server has open, as its death does.
+// die closes all files of a server, as its death does.
 func die(t *testing.T, s *Session) {
 	t.Helper()
 	if err := errors.Join(s.lock.Close(), s.root.Close()); err != nil {
@@ -59,7 +59,7 @@ func session(t *testing.T, p *Past, name string) *PastSession {
 	return s
 }
 
-// A server is alive until it ends, however it does, and dead from then on.
+// A server is reported alive until it ends, for whatever reason, and dead from then on.
 func TestLivingAndDead(t *testing.T) {
 	state := t.TempDir()
 	live := hold(t, state, oneSession, false)
@@ -92,8 +92,7 @@ func TestLivingAndDead(t *testing.T) {
 	}
 }
 
-// Whoever tidies up may take a new and empty directory away before it is locked, and never
-// one that is.
+// While tidying up, a server may delete a new and empty directory before it is locked, but never a locked one.
 func TestSweptBeforeItIsHeld(t *testing.T) {
 	state := t.TempDir()
 	s, err := Open(state, oneSession)
@@ -116,7 +115,7 @@ func TestSweptBeforeItIsHeld(t *testing.T) {
 	}
 }
 
-// Servers begin while others tidy up: none loses its directory, and nothing is left over.
+// If servers begin while others tidy up, none loses its directory, and nothing is left over.
 func TestBeginningWhileOthersTidyUp(t *testing.T) {
 	state := t.TempDir()
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -200,7 +199,7 @@ func TestOneTidiesUp(t *testing.T) {
 	}
 }
 
-// Who waits for another can give up, and leaves nothing behind when that one is done.
+// A wait for Tidy can be cancelled, and leaves no lock behind when the other process releases it.
 func TestWaitingIsGivenUp(t *testing.T) {
 	state := t.TempDir()
 	first, second := past(t, state), past(t, state)
@@ -222,7 +221,7 @@ func TestWaitingIsGivenUp(t *testing.T) {
 	}
 }
 
-// What does not look as if shelld had made it is not seen, not followed and not deleted.
+// Files and directories that shelld does not seem to have made are not listed, not followed and not deleted.
 func TestNotOurs(t *testing.T) {
 	state, outside := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(outside, "stdout.txt"), "precious")
@@ -307,7 +306,7 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// Somebody else's directory is not a session, though everything else is right.
+// A directory of another user is not a session, even if everything else is right.
 func TestNotOurOwner(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Geteuid() != 0 {
 		t.Skip("only root can give a directory away")
@@ -322,7 +321,7 @@ func TestNotOurOwner(t *testing.T) {
 	}
 }
 
-// Of a session without a lock nobody knows whether its server lives.
+// If a session has no lock file, it is not known whether its server is alive.
 func TestWithoutALock(t *testing.T) {
 	state := t.TempDir()
 	s, err := Open(state, oneSession)
@@ -342,7 +341,7 @@ func TestWithoutALock(t *testing.T) {
 	}
 }
 
-// A replacement that fails leaves what was there.
+// If Replace fails, the old file stays.
 func TestReplaceThatFails(t *testing.T) {
 	state := t.TempDir()
 	live := hold(t, state, oneSession, false)

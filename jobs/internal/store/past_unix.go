@@ -4,8 +4,8 @@ package store
 
 import "syscall"
 
-// hasModes says whether a mode tells who may use a directory.
+// hasModes reports whether the mode of a directory shows who may use it.
 const hasModes = true
 
-// notBlocking: whatever is opened, nobody waits for it.
+// notBlocking is the flag with which no open blocks, whatever kind of file it is.
 const notBlocking = syscall.O_NONBLOCK

@@ -7,9 +7,9 @@ import (
 	"runtime"
 )
 
-// Place returns the directory where sessions are kept unless somebody says otherwise.
+// Place returns the default state directory, in which sessions are kept.
 func Place() (string, error) {
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // a relative one is to be ignored
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // XDG says to ignore a relative path.
 		return filepath.Join(dir, "shelld", "io"), nil
 	}
 	if runtime.GOOS == "windows" {
@@ -31,13 +31,14 @@ func Place() (string, error) {
 	return filepath.Join(state, "shelld", "io"), nil
 }
 
-// An unsafeError says why a directory, or a symlink on the way, is not to be relied on.
+// An unsafeError is the reason why a directory, or a symlink on the way to it, is not safe from other users.
 type unsafeError string
 
-// Error is what is wrong, and what to do.
+// Error returns the reason and a remedy.
 func (e unsafeError) Error() string { return string(e) }
 
-// IsUnsafe says whether Open failed for what others could do: OpenTrusting would not.
+// IsUnsafe reports whether Open failed because other users could replace the directory. OpenTrusting does not check
+// that.
 func IsUnsafe(err error) bool {
 	_, ok := errors.AsType[unsafeError](err)
 	return ok

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A folder that was made, and not opened for want of descriptors, is not in the way of the next try.
+// If a folder was created and could not be opened, for lack of descriptors, the next attempt works.
 func TestFolderWithoutDescriptors(t *testing.T) {
 	s := open(t)
 	f := s.Folder("1")
@@ -32,14 +32,14 @@ func TestFolderWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// withoutDescriptors has this process open nothing more until undo is called.
+// withoutDescriptors makes all opens of this process fail until undo is called.
 func withoutDescriptors(t *testing.T) (undo func()) {
 	t.Helper()
 	var old syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
 	}
-	// None is free below 3, whatever else is closed meanwhile.
+	// The descriptors below 3 stay in use, even if others are closed meanwhile.
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: old.Max}); err != nil {
 		t.Fatal(err)
 	}

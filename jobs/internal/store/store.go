@@ -1,16 +1,14 @@
-// Package store makes the directories and files in which output is kept:
+// Package store creates the directories and files in which output is kept:
 //
 //	<state directory>/<session>/<job>/<file>
 //
-// What it makes is for its owner alone (0700, 0600) and is made anew: a name that is
-// taken, by a link or by anything else, is an error and never followed. The state directory
-// and a session's are held open, and everything below is reached from there, so that nobody
-// who may write to the state directory can lead the files elsewhere. That no other user may,
-// or can swap a directory above it, is looked at first: whoever reads the files by their
-// names is not to be led elsewhere either.
+// Only their owner has access to them (0700, 0600), and all of them are new: if a name is taken, by a link or by
+// anything else, that is an error, and the package never follows it. It holds the state directory and that of the
+// session open and reaches everything below from there, so that a process with write access to the state directory
+// cannot redirect the files. Before that, it checks that no other user has write access, or can replace a directory
+// above it, so that programs that open the files by path are not redirected either.
 //
-// The package starts no goroutine but one that waits for a lock, and a Folder may be used by
-// several.
+// The package starts no goroutine except one that waits for a lock. A Folder may be used by several goroutines.
 package store
 
 import (
@@ -33,20 +31,20 @@ const (
 type Session struct {
 	state *os.Root // the state directory
 	root  *os.Root // the session's
-	name  string   // of the session's in state
-	place string   // the absolute path of state, as it is told
-	dir   string   // and that of the session's
+	name  string   // of the session's directory in state
+	place string   // the reported absolute path of state
+	dir   string   // the reported absolute path of the session's directory
 	info  fs.FileInfo
 	lock  *os.File // see Hold
 }
 
-// Open makes the directory of a session in the directory state, which must be
-// absolute, and state itself where it is not there. State has to be a place in which no other
-// user can put something in the place of what is ours; see makeWay.
+// Open creates the directory of a session in the directory state, which must be an absolute path. It also creates state
+// if it does not exist. It refuses a state directory in which another user could replace the session's files; see
+// makeWay.
 func Open(state, session string) (*Session, error) { return openSession(state, session, false) }
 
-// OpenTrusting is Open where whoever may change state, or the way to it, is trusted. The
-// session's own directory is made anew and looked at all the same.
+// OpenTrusting is like Open, but trusts all users who can change state or the directories on the way to it. It still
+// creates a new directory for the session and checks it.
 func OpenTrusting(state, session string) (*Session, error) { return openSession(state, session, true) }
 
 func openSession(state, session string, trust bool) (*Session, error) {
@@ -64,7 +62,7 @@ func openSession(state, session string, trust bool) (*Session, error) {
 	return s, nil
 }
 
-// openState opens the state directory, and sees that it is the one that was judged.
+// openState opens the state directory. It returns an error if that is not the directory that makeWay has checked.
 func (s *Session) openState(state string, trust bool) error {
 	real, err := makeWay(state, trust)
 	if err != nil {
@@ -80,7 +78,7 @@ func (s *Session) openState(state string, trust bool) error {
 	if err != nil {
 		return err
 	}
-	// By now: opening is what mounts a directory that is mounted on demand.
+	// The comparison comes after the open, since opening mounts a directory that is mounted on demand.
 	now, err := os.Lstat(real)
 	if err == nil && !os.SameFile(now, opened) {
 		err = errSwapped(real)
@@ -91,9 +89,9 @@ func (s *Session) openState(state string, trust bool) error {
 	return err
 }
 
-// hasParents says whether there is a ".." in a path. Behind a symlink that is another
-// directory than the one that is named before it, so that the path cannot be told, or written
-// shorter, by its names alone.
+// hasParents reports whether a path contains "..". Behind a symlink, ".." leads to a different directory than the one
+// before the symlink in the path. So such a path cannot be shortened by its names alone, and its real path is reported
+// instead.
 func hasParents(path string) bool {
 	return slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..")
 }
@@ -102,8 +100,7 @@ func errSwapped(path string) error {
 	return &fs.PathError{Op: "open", Path: path, Err: errors.New("somebody has put another directory into its place")}
 }
 
-// make makes the session's directory, and opens it. What is made is removed where it cannot
-// be used, unless it is another one by then.
+// make creates the session's directory and opens it. If it cannot be opened, make removes it again.
 func (s *Session) make() error {
 	if err := s.state.Mkdir(s.name, dirMode); err != nil {
 		return s.absolute(err)
@@ -119,7 +116,7 @@ func (s *Session) make() error {
 	return s.verify()
 }
 
-// absolute is err about the session's directory, under its whole path.
+// absolute returns err with the absolute path of the session's directory.
 func (s *Session) absolute(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: p.Op, Path: s.dir, Err: p.Err}
@@ -127,8 +124,8 @@ func (s *Session) absolute(err error) error {
 	return &fs.PathError{Op: "open", Path: s.dir, Err: err}
 }
 
-// verify says whether what is open is the directory that stands under the name, and
-// is ours: between making and opening it somebody may have put another there.
+// verify returns an error unless the open directory is the one at the session's path and belongs to this user: another
+// process may have replaced it before it was opened.
 func (s *Session) verify() error {
 	now, err := s.state.Lstat(s.name)
 	switch {
@@ -140,18 +137,17 @@ func (s *Session) verify() error {
 	return nil
 }
 
-// State returns the absolute path of the state directory: as it was named, or without
-// symlinks where the name has "..".
+// State returns the absolute path of the state directory: as it was given or, if that contains "..", without symlinks.
 func (s *Session) State() string { return s.place }
 
-// Path returns the absolute path of the directory.
+// Path returns the absolute path of the session's directory.
 func (s *Session) Path() string { return s.dir }
 
-// Close lets go of the directory, and removes it if nothing was kept in it.
+// Close releases the directory, and removes it if it is empty.
 func (s *Session) Close() error {
 	s.release()
 	if s.verify() == nil {
-		_ = s.state.Remove(s.name) // It goes if it is empty, which is what is meant.
+		_ = s.state.Remove(s.name) // It fails if the directory is not empty, as intended.
 	}
 	return s.letGo()
 }
@@ -166,22 +162,22 @@ func (s *Session) letGo() error {
 	return errors.Join(errs...)
 }
 
-// A Folder is the directory of one job. It is made with the first thing in it.
+// A Folder is the directory of one job. It is created together with its first file.
 type Folder struct {
 	session *Session
 	name    string
 
-	mu   sync.Mutex  // guards what follows
-	info fs.FileInfo // nil: not made yet
+	mu   sync.Mutex  // guards the fields below
+	info fs.FileInfo // nil: not created yet
 }
 
-// Folder returns the folder of that name. Nothing is made yet.
+// Folder returns the folder of that name. It does not create it yet.
 func (s *Session) Folder(name string) *Folder { return &Folder{session: s, name: name} }
 
 // Path returns the absolute path that the folder has or will have.
 func (f *Folder) Path() string { return filepath.Join(f.session.dir, f.name) }
 
-// open makes the folder, the first time, and opens it. Close what it returns.
+// open opens the folder. On the first call it creates it. The caller must close the result.
 func (f *Folder) open() (*os.Root, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -194,7 +190,7 @@ func (f *Folder) open() (*os.Root, error) {
 	dir, err := f.session.root.OpenRoot(f.name)
 	if err != nil {
 		if !made {
-			_ = f.session.root.Remove(f.name) // It is empty, and would be in the way of the next try.
+			_ = f.session.root.Remove(f.name) // It is empty, and would make the next attempt fail.
 		}
 		return nil, f.absolute(err, "")
 	}
@@ -207,14 +203,14 @@ func (f *Folder) open() (*os.Root, error) {
 		err = errors.New("another directory is in its place")
 	}
 	if err != nil {
-		_ = dir.Close() // Nothing was done in it.
+		_ = dir.Close() // Nothing was written in it.
 		return nil, f.absolute(err, "")
 	}
 	return dir, nil
 }
 
-// absolute is err about the file name, or the folder, under its whole path: what is
-// done in a directory is told by a name in it.
+// absolute returns err with the absolute path of the file name or, if name is empty, of the folder: errors of [os.Root]
+// contain only the name within the directory.
 func (f *Folder) absolute(err error, name string) error {
 	path := filepath.Join(f.Path(), name)
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
@@ -226,7 +222,7 @@ func (f *Folder) absolute(err error, name string) error {
 	return &fs.PathError{Op: "open", Path: path, Err: err}
 }
 
-// Create makes a new file, open for reading and writing under its absolute name.
+// Create creates a new file, open for reading and writing.
 func (f *Folder) Create(name string) (*os.File, error) {
 	dir, err := f.open()
 	if err != nil {
@@ -240,11 +236,11 @@ func (f *Folder) Create(name string) (*os.File, error) {
 	return file, nil
 }
 
-// fresh is what a file is called until all of it is written.
+// fresh is the suffix of a file's name until its whole content is written.
 const fresh = ".new"
 
-// Replace makes the file with this content, or puts it into the place of the old
-// one: whoever reads it sees one of them whole.
+// Replace writes a file with this content, and replaces the old one if there is one. A reader sees either the old or
+// the new content in full.
 func (f *Folder) Replace(name string, content []byte) error {
 	dir, err := f.open()
 	if err != nil {
@@ -253,21 +249,20 @@ func (f *Folder) Replace(name string, content []byte) error {
 	defer dir.Close()
 	file, err := dir.OpenFile(name+fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
-		return f.absolute(err, name) // what it is to become: nobody knows the other name
+		return f.absolute(err, name) // The error names the final file: users do not know the temporary name.
 	}
 	_, err = file.Write(content)
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = dir.Rename(name+fresh, name)
 	}
 	if err != nil {
-		_ = dir.Remove(name + fresh) // Best effort: it may be the disk that fails.
+		_ = dir.Remove(name + fresh) // Best effort: the disk may be the cause of the error.
 		return f.absolute(err, name)
 	}
 	return nil
 }
 
-// Remove deletes the file, and then the folder, unless there is more in it. What is
-// not there is no error.
+// Remove deletes the file, and then the folder if it is empty. It returns no error if they do not exist.
 func (f *Folder) Remove(name string) error {
 	f.mu.Lock()
 	made := f.info != nil
@@ -286,6 +281,6 @@ func (f *Folder) Remove(name string) error {
 	if _ = dir.Close(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f.absolute(err, name)
 	}
-	_ = f.session.root.Remove(f.name) // What somebody else has put into it stays, and so does it.
+	_ = f.session.root.Remove(f.name) // It fails if there are other files in the folder, as intended.
 	return nil
 }

@@ -29,7 +29,7 @@ func write(t *testing.T, path, content string) {
 func link(t *testing.T, to, path string) {
 	t.Helper()
 	if err := os.Symlink(to, path); err != nil {
-		t.Skip(err) // not everywhere for everybody
+		t.Skip(err) // Some systems allow it only for some users.
 	}
 }
 
@@ -91,7 +91,7 @@ func TestNamesAndModes(t *testing.T) {
 	}
 }
 
-// A name that is taken is not used, whatever has taken it, and is told in full.
+// A name that is taken, by whatever kind of file, is not used. The error has its full path.
 func TestTakenNames(t *testing.T) {
 	outside := t.TempDir()
 	target := filepath.Join(outside, "target")
@@ -142,7 +142,7 @@ func refusedAt(t *testing.T, path string) func(*os.File, error) {
 	}
 }
 
-// A link in the place of what is replaced is replaced itself.
+// If there is a link at the path of the file, Replace replaces the link itself.
 func TestReplaceFollowsNoLink(t *testing.T) {
 	s := open(t)
 	f := s.Folder("1")
@@ -174,7 +174,7 @@ func TestReplaceFollowsNoLink(t *testing.T) {
 	}
 }
 
-// Somebody puts another directory into the place of one of ours.
+// Another process replaces a directory of the session.
 func TestSwappedDirectories(t *testing.T) {
 	s := open(t)
 	outside := t.TempDir()
@@ -193,7 +193,7 @@ func TestSwappedDirectories(t *testing.T) {
 		if err := put(); err != nil {
 			t.Skip(err)
 		}
-		// The one that was moved is still the one that was made, through a link inside.
+		// If a link within the session leads to the moved directory, that is still the one that was created.
 		_, err := f.Create("stdout.txt")
 		if _, lerr := os.Readlink(f.Path()); err == nil && lerr != nil {
 			t.Error("a file was made in another directory")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A ".." behind a symlink is the directory above the one that the link leads to: that is where
-// the files are, what is told, and what is judged.
+// A ".." behind a symlink is the parent of the directory that the link leads to. The files are created there, and that
+// directory is reported and checked.
 func TestParentOfALink(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -50,11 +50,11 @@ func TestParentOfALink(t *testing.T) {
 		if info, err := os.Stat(p.Dir()); err != nil || p.Dir() != filepath.Clean(p.Dir()) {
 			t.Errorf("%s: what is left is told to be in %s: %v, %v", path, p.Dir(), info, err)
 		}
-		_ = p.Close() // Nothing was done in it.
+		_ = p.Close() // Nothing was written in it.
 	}
 }
 
-// Whoever may change the way can be trusted; the session's own directory is nobody else's.
+// OpenTrusting trusts users who can change the way. The session's own directory still belongs to this user alone.
 func TestTrustedWay(t *testing.T) {
 	s := newShared(t)
 	s.mkdir(s.dir+"/foreign", 0o755)

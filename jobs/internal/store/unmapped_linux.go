@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// isUnmapped says whether a user is one of those who have no number in this user namespace,
-// as in a sandbox or a container without root: there what belongs to the machine's root looks
-// like nobody's, /home and often / itself among it. All of them look alike. Where somebody
-// has that number himself, as in a container to which 65536 numbers were given, it is his.
+// isUnmapped reports whether uid stands for users without a uid in this user namespace, as in a sandbox or a rootless
+// container. There, files of the machine's root, such as /home and often /, appear to belong to the overflow uid
+// (nobody), like the files of all other unmapped users. If the namespace maps that uid, as in a container that got
+// 65536 uids, it is that of a real user, and isUnmapped returns false.
 func isUnmapped(uid uint32) bool {
 	overflow, err := os.ReadFile("/proc/sys/kernel/overflowuid")
 	if err != nil || strings.TrimSpace(string(overflow)) != strconv.FormatUint(uint64(uid), 10) {
@@ -22,7 +22,7 @@ func isUnmapped(uid uint32) bool {
 	return err == nil && !isIn(string(mapped), uint64(uid))
 }
 
-// isIn says whether a map of numbers has this one. What cannot be read has all of them.
+// isIn reports whether a uid map contains a uid. If the map cannot be parsed, it returns true.
 func isIn(mapped string, uid uint64) bool {
 	for line := range strings.Lines(mapped) {
 		f := strings.Fields(line)
@@ -44,9 +44,9 @@ func isIn(mapped string, uid uint64) bool {
 // rootsOwn are directories that belong to root on any machine.
 var rootsOwn = []string{"/", "/home", "/media", "/mnt", "/opt", "/root", "/run", "/run/user", "/srv", "/usr", "/var", "/var/home", "/var/lib"}
 
-// isOfRoot says whether what belongs to a user without a number is in all likelihood the
-// machine's root's, and not another user's: a directory that always is, or that something was
-// mounted on; or a link. In a place such as /tmp nothing is.
+// isOfRoot reports whether a file of an unmapped user very likely belongs to the machine's root, and not to another
+// user. This holds for directories that belong to root on any machine, for mount points and for symlinks, but not if
+// the file or a directory above it has the sticky bit, such as /tmp.
 func isOfRoot(path string, info fs.FileInfo) bool {
 	if isLink := info.Mode()&fs.ModeSymlink != 0; !isLink && !slices.Contains(rootsOwn, path) && !isMountPoint(path) {
 		return false
@@ -64,10 +64,10 @@ func isOfRoot(path string, info fs.FileInfo) bool {
 	return false
 }
 
-// asMounted is how the system writes a path in a list of mounts.
+// asMounted escapes a path as the kernel does in mountinfo.
 var asMounted = strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`)
 
-// isMountPoint says whether something was mounted there.
+// isMountPoint reports whether a path is a mount point.
 func isMountPoint(path string) bool {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

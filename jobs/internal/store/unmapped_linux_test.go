@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// inNamespace is set for the test binary that runs in a user namespace of its own.
+// inNamespace is the environment variable that is set for the test binary that runs in a user namespace of its own.
 const inNamespace = "STORE_TEST_IN_NAMESPACE"
 
-// In a sandbox without root what belongs to the machine's root looks like nobody's, as does what
-// belongs to all other users. What is root's on every machine can be used, and nothing else of it;
-// nor that of another user in the sandbox.
+// In a rootless sandbox, files of the machine's root appear to belong to nobody, like those of all other unmapped
+// users. Of these, only directories that belong to root on every machine can be used. Directories of another user in
+// the sandbox cannot be used either.
 func TestUserNamespace(t *testing.T) {
 	if dir := os.Getenv(inNamespace); dir != "" {
 		insideNamespace(t, dir)
@@ -45,11 +45,11 @@ func TestUserNamespace(t *testing.T) {
 	}
 	dirs := home + ":" + shared + "/ours"
 	runInNamespace(t, dirs, syscall.SysProcIDMap{ContainerID: 1000, HostID: stranger, Size: 2})
-	// As many as a container is given: nobody has a number there, and root's would be his.
+	// A container gets this many uids: there, nobody is a real user, and root's files would appear to be that user's.
 	runInNamespace(t, "", syscall.SysProcIDMap{ContainerID: 0, HostID: stranger, Size: 65536})
 }
 
-// runInNamespace runs the test where the user 1000 has what is here the stranger's.
+// runInNamespace runs the test with dirs as the user 1000 in a user namespace with these uids.
 func runInNamespace(t *testing.T, dirs string, users syscall.SysProcIDMap) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestUserNamespace$", "-test.v")

@@ -4,7 +4,7 @@ package store
 
 import "io/fs"
 
-// isUnmapped: every user has a number here.
+// isUnmapped returns false: this system has no user namespaces, so that every user has a uid.
 func isUnmapped(uint32) bool { return false }
 
 func isOfRoot(string, fs.FileInfo) bool { return false }

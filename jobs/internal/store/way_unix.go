@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// maxLinks is how many symlinks are followed on the way, as the kernel does.
+// maxLinks bounds the number of symlinks followed on the way. It is the kernel's limit.
 const maxLinks = 40
 
 const (
@@ -19,32 +19,31 @@ const (
 	errAnybody   = unsafeError("anybody may rename what is in it; take that right away (chmod o-w), or set the sticky bit (chmod +t)")
 )
 
-// A way is how far a path was followed.
+// A way follows a path name by name.
 type way struct {
-	at    string   // a directory, without symlinks, of which nothing can be swapped
-	rest  []string // the names that are still to come
-	links int
-	make  bool // what is not there; else the way ends before it
-	trust bool // whoever may change it: nothing is judged
+	at    string   // the directory reached so far, without symlinks; other users cannot replace it
+	rest  []string // the remaining names
+	links int      // number of symlinks followed
+	make  bool     // create missing directories; if not set, the way ends before the first missing one
+	trust bool     // trust all users: nothing is checked
 }
 
-// makeWay makes a directory where it is not there, with those above it, and returns its path
-// without symlinks.
+// makeWay creates a directory and its parents if they do not exist, and returns its path without symlinks.
 //
-// Each step is looked at by name, and that is enough: what belongs to us or root, in a
-// directory in which nobody else may rename it, is the same at the next look. So the look is
-// begun at the root, which belongs to root, and ends at the first that does not hold:
-// another user may have made the directory, or a link, before us, in a place such as /tmp.
-// A group that may write to a directory is trusted: it is the user's own as a rule.
+// It checks each step by path, which is enough: if a directory belongs to this user or root, and lies in a directory in
+// which no one else may rename it, the path leads to the same directory at the next access. So the check begins at /,
+// which belongs to root, and ends with an error at the first directory or link for which this is not so: in a place
+// such as /tmp another user may have created the directory, or a link, before this server. A group with write access to
+// a directory is trusted: usually it is the user's own group.
 //
-// With trust nothing of this is looked at.
+// With trust, nothing of this is checked.
 func makeWay(path string, trust bool) (string, error) {
 	w := way{at: "/", rest: names(path), make: true, trust: trust}
 	err := w.walk()
 	return w.at, err
 }
 
-// Check says whether makeWay would refuse a directory, of which there may be nothing yet.
+// Check returns the error with which makeWay would refuse a directory, which need not exist yet, or nil.
 func Check(path string) error {
 	w := way{at: "/", rest: names(path)}
 	return w.walk()
@@ -65,7 +64,7 @@ func names(path string) []string {
 	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' })
 }
 
-// step goes on by one name.
+// step follows the next name.
 func (w *way) step() error {
 	name := w.rest[0]
 	w.rest = w.rest[1:]
@@ -73,7 +72,7 @@ func (w *way) step() error {
 	case ".":
 		return nil
 	case "..":
-		w.at = filepath.Dir(w.at) // There is no link in it.
+		w.at = filepath.Dir(w.at) // w.at has no symlinks.
 		return nil
 	}
 	next := filepath.Join(w.at, name)
@@ -96,8 +95,8 @@ func (w *way) step() error {
 	return w.enter(next, info)
 }
 
-// enter goes on to what is found under a name. A directory is looked at from within: one that
-// is mounted on demand is there only then, and is another than the one that it lies on.
+// enter goes on to the directory at a path and checks it. It examines path/. since that mounts a directory that is
+// mounted on demand, which differs from the directory that it is mounted on.
 func (w *way) enter(path string, info fs.FileInfo) error {
 	w.at = path
 	if !info.IsDir() {
@@ -116,8 +115,8 @@ func (w *way) enter(path string, info fs.FileInfo) error {
 	return judge(path, info)
 }
 
-// made is a directory that is made anew, unless somebody has made something of that name
-// meanwhile.
+// made creates a directory, and returns the info of the file at the path. That may be another file if another process
+// was faster.
 func made(path string) (fs.FileInfo, error) {
 	if err := os.Mkdir(path, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
@@ -125,7 +124,7 @@ func made(path string) (fs.FileInfo, error) {
 	return os.Lstat(path)
 }
 
-// follow goes where a link leads, which nobody else may have made.
+// follow follows a symlink. It refuses one that another user has made.
 func (w *way) follow(link string, info fs.FileInfo) error {
 	if !w.trust && !isTrusted(link, info) {
 		return &fs.PathError{Op: "readlink", Path: link, Err: errStrangers}
@@ -144,7 +143,7 @@ func (w *way) follow(link string, info fs.FileInfo) error {
 	return nil
 }
 
-// judge says whether nobody else can put something into the place of what is in a directory.
+// judge returns an error if another user could replace the files in a directory.
 func judge(path string, info fs.FileInfo) error {
 	var err error
 	switch {
@@ -161,8 +160,8 @@ func judge(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// isTrusted says whether something belongs to us, or to root, who could do anything to us
-// in any case. The path has no symlinks before its last name.
+// isTrusted reports whether a file belongs to this user, or to root, who has full control in any case. The path must
+// not have symlinks before its last name.
 func isTrusted(path string, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && (int(st.Uid) == os.Geteuid() || st.Uid == 0 || isUnmapped(st.Uid) && isOfRoot(path, info))

@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// stranger is a user who is neither us nor root.
+// stranger is the uid of a user who is neither this user nor root.
 const stranger = 12345
 
-// A shared is a directory such as /tmp, with one outside of it that nothing must be made in.
+// A shared is a directory such as /tmp, with a directory outside of it in which nothing must be created.
 type shared struct {
 	t            *testing.T
 	dir, outside string
@@ -46,7 +46,7 @@ func (s *shared) mkdir(path string, mode fs.FileMode) {
 	s.ok(os.Chmod(path, mode))
 }
 
-// give makes something the stranger's.
+// give changes the owner of a file to stranger.
 func (s *shared) give(path string) {
 	s.t.Helper()
 	s.ok(os.Lchown(path, stranger, stranger))
@@ -54,10 +54,10 @@ func (s *shared) give(path string) {
 
 func TestSharedPlaces(t *testing.T) {
 	for name, c := range map[string]struct {
-		make  func(s *shared, state string) // what is there before
-		below string                        // of state, where the sessions are to be
-		want  string                        // why it is refused; "" if it is not
-		at    string                        // which path of the shared directory is told
+		make  func(s *shared, state string) // creates the files that exist before
+		below string                        // path below state of the directory for sessions
+		want  string                        // the error; "": none
+		at    string                        // the path in the shared directory that the error names
 	}{
 		"nothing":                 {},
 		"nothing, and more below": {below: "shelld/io"},
@@ -116,7 +116,7 @@ func TestSharedPlaces(t *testing.T) {
 	}
 }
 
-// private says that a session is where it says that it is, and what was made for it nobody else's.
+// private checks that a session is at its reported path, and that its directory belongs to this user alone.
 func (s *shared) private(session *Session, path string) {
 	s.t.Helper()
 	real, err := filepath.EvalSymlinks(session.Path())
@@ -129,7 +129,7 @@ func (s *shared) private(session *Session, path string) {
 	s.ok(folder.Remove("info.json"))
 }
 
-// isOurs checks that a session's directory is ours, and nobody else's to use.
+// isOurs checks that a session's directory belongs to this user, and that no one else has access.
 func (s *shared) isOurs(path string) {
 	s.t.Helper()
 	if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeDir|0o700 || !ours(info) {
@@ -137,8 +137,8 @@ func (s *shared) isOurs(path string) {
 	}
 }
 
-// Another user makes the directory first, over and over: either it is refused, or what is
-// made is ours, and where it says that it is.
+// If another user keeps creating the directory first, Open either refuses it, or creates a session of this user at the
+// reported path.
 func TestRaceForAPlace(t *testing.T) {
 	s := newShared(t)
 	name, link := s.dir+"/state", s.dir+"/link"
@@ -153,7 +153,7 @@ func TestRaceForAPlace(t *testing.T) {
 				return
 			default:
 			}
-			// He may put a link there where nothing is, and take his own away.
+			// The other user may create a link if nothing is there, and remove that link.
 			if os.Link(link, name) == nil {
 				_ = os.Remove(name)
 			}
@@ -178,7 +178,7 @@ func TestRaceForAPlace(t *testing.T) {
 	}
 }
 
-// The parts of a path mean what they mean to the kernel.
+// makeWay resolves the parts of a path as the kernel does.
 func TestWay(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -205,9 +205,9 @@ func TestWay(t *testing.T) {
 	}
 }
 
-// countFDs counts the descriptors that lead into a directory, where the system tells.
+// countFDs returns the number of descriptors that lead into a directory, or 0 if the system does not report them.
 func countFDs(t *testing.T, dir string) (n int) {
-	entries, _ := os.ReadDir("/proc/self/fd") // None: it does not tell.
+	entries, _ := os.ReadDir("/proc/self/fd") // After an error there are no entries.
 	for _, e := range entries {
 		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && strings.HasPrefix(to, dir) {
 			n++

@@ -1,5 +1,5 @@
-// Package storedtest is for tests of stored output. It fills a state directory with the files of dead servers, and reads
-// what it puts there.
+// Package storedtest supports tests of stored output. It fills a state directory with the files of dead servers, and
+// reads the info.json files that it writes.
 package storedtest
 
 import (
@@ -42,7 +42,7 @@ type Dir struct {
 	Path string
 }
 
-// Put writes a file of a job, whose server is dead, and returns its path.
+// Put writes a file of a job of a dead server, and returns its path.
 func (d Dir) Put(session string, id int, name, content string) string {
 	d.Helper()
 	folder := filepath.Join(d.Path, session, fmt.Sprint(id))
@@ -124,8 +124,8 @@ func (Reader) Files(info []byte) map[string]stored.File {
 	return all
 }
 
-// Ring writes the files of a job whose server was killed after it had dropped output, and returns the path of the output
-// file and all output.
+// Ring writes the files of a job. Its server was killed after some of its output had been dropped. Ring returns the
+// path of the output file and all output.
 func (d Dir) Ring(session string, id int) (path string, all []byte) {
 	d.Helper()
 	d.Put(session, id, "info.json", fmt.Sprint(id, " running stdout 5 [{0 5}]"))
@@ -154,7 +154,7 @@ func (d Dir) Ring(session string, id int) (path string, all []byte) {
 	return path, all
 }
 
-// CheckFound checks the output that p reads from the file of a job: all of it, or all but one gap.
+// CheckFound checks that p finds the output all in the file of a job: complete or, with gap, in two ranges.
 func (d Dir) CheckFound(p *stored.Directory, session string, id int, all []byte, gap bool) {
 	d.Helper()
 	o, err := p.Output(stored.Job{Session: session, Handle: int64(id)}, "stdout.txt")
@@ -182,7 +182,8 @@ func fileOf(stream string) string {
 	return stored.StdoutFile
 }
 
-// CheckFolder checks the names of the files in a job's folder, and that only their owner may read them.
+// CheckFolder checks the names of the files in a job's folder, and that only the owner has access to the files, the
+// folder and the folder's parent.
 func CheckFolder(t testing.TB, folder string, want []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)

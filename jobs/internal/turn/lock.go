@@ -1,10 +1,10 @@
 package turn
 
-// A Lock is held for a turn. It is a channel, not a mutex: a goroutine that waits for it shows up
-// as one that waits on a channel, also if the holder, against all rules, blocks.
+// A Lock is held for a turn. It is a channel, not a mutex, so that waiting goroutines show up as blocked on a channel.
+// This holds even if the holder, against all rules, blocks.
 type Lock chan struct{}
 
-// NewLock returns a lock that nothing holds.
+// NewLock returns a free lock.
 func NewLock() Lock { return make(Lock, 1) }
 
 // Lock waits for the lock and takes it.
@@ -23,14 +23,14 @@ func (l Lock) TryLock() bool {
 	}
 }
 
-// Wait returns once the turn that is under way, if there is one, has ended.
+// Wait waits for the end of the current turn, if there is one.
 func (l Lock) Wait() {
 	l <- struct{}{}
 	<-l
 }
 
-// Check panics if nobody holds the lock. It finds code that touches what belongs to a turn outside of one; that
-// somebody else has the turn meanwhile it cannot see, but the race detector can.
+// Check panics if the lock is free. It finds code that accesses the data of turns outside of a turn. If another
+// goroutine holds the lock at that moment, Check does not notice, but the race detector does.
 func (l Lock) Check() {
 	if len(l) == 0 {
 		panic("turn: what belongs to a turn was touched while there was none")

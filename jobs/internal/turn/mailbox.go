@@ -6,7 +6,7 @@ import "sync"
 // particular the reader of the wire, waits for a job. Its length is bounded by the requests that a
 // connection may have in flight.
 type Mailbox[T any] struct {
-	wake chan struct{} // sender -> receiver: there is something; capacity 1
+	wake chan struct{} // sender -> receiver: look into the queue; capacity 1
 
 	mu     sync.Mutex
 	queue  []T

@@ -44,7 +44,7 @@ func TestMailboxWake(t *testing.T) {
 		t.Error("Add wakes the receiver")
 	}
 	b.Put(2)
-	b.Put(3) // does not block: the receiver looks once for both
+	b.Put(3) // It does not block: one wake-up is enough for both.
 	b.Poke()
 	if !woken(b) || woken(b) {
 		t.Error("two puts and a poke do not wake the receiver exactly once")

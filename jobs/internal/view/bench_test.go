@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkScreenBehind is the time of a call that is so far behind.
+// BenchmarkScreenBehind measures a call by how far the view is behind.
 func BenchmarkScreenBehind(b *testing.B) {
 	for _, size := range []struct {
 		name  string
@@ -22,7 +22,7 @@ func BenchmarkScreenBehind(b *testing.B) {
 	}
 }
 
-// BenchmarkScreenHostile is the same with output that takes as much work as possible, on the largest terminal.
+// BenchmarkScreenHostile measures the same with output that takes as much work as possible, on the largest terminal.
 func BenchmarkScreenHostile(b *testing.B) {
 	for name, output := range hostile {
 		b.Run(name, func(b *testing.B) {
@@ -36,8 +36,8 @@ func BenchmarkScreenHostile(b *testing.B) {
 	}
 }
 
-// BenchmarkScreenClosed compares what a closed terminal's screen costs per request (redraw, in time) with what keeping
-// its last snapshot would cost for as long as the job is known (snapshot, in bytes).
+// BenchmarkScreenClosed compares two costs of a closed terminal's screen: the time to redraw it for each request
+// (redraw), and the memory of its last snapshot, which would be kept as long as the job is known (snapshot).
 func BenchmarkScreenClosed(b *testing.B) {
 	for _, c := range []struct {
 		name             string

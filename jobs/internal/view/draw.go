@@ -1,25 +1,26 @@
 package view
 
 // Catching up with the output is bounded: in bytes, and in the work that the terminal counts, whose unit is about a
-// nanosecond. What is drawn depends on these counts and never on a clock.
+// nanosecond. The drawn screen depends on these counts and never on a clock.
 
 const (
 	// lagBytes is how far a view may be behind and still draw everything. A terminal draws 100 to 200 MB per second
 	// (BenchmarkTerminal); a client that asks ten times a second must not take a processor from a job that floods.
 	lagBytes = 1 << 20
-	// drawnBytes is what a view draws if it is further behind: hundreds of screens and usually more than History
-	// lines.
+	// drawnBytes is the size of the newest output that a view draws if it is further behind: hundreds of screens and
+	// usually more than History lines.
 	drawnBytes = 256 << 10
-	// skimmedBytes is what it reads before these for lasting state, such as modes and margins.
+	// skimmedBytes is the size of the output before that, which is only skimmed for lasting state, such as modes and
+	// margins.
 	skimmedBytes = 1 << 20
 
-	// callWork bounds the work of one call. Text and what programs draw on usual sizes stays below it for all of
-	// lagBytes.
+	// callWork bounds the work of one call. Text, and the drawing of usual programs on usual sizes, stays below it
+	// for all of lagBytes.
 	callWork = 40 << 20
 	// sliceWork is the part of it after which waiting callers get the view.
 	sliceWork = 4 << 20
-	// newestBytes is what is still drawn after callWork is used up, and extraWork what may be spent on that, and
-	// again on what is skimmed before.
+	// newestBytes is the size of the output that is still drawn after callWork is used up. extraWork is the work
+	// that may be spent on that, and the same again on the output that is skimmed before it.
 	newestBytes = 16 << 10
 	extraWork   = callWork / 10
 )
@@ -114,7 +115,7 @@ func (v *View) resize() (next int64) {
 	return next
 }
 
-// begin skips what a call does not draw because it is too far behind.
+// begin skips the output that a call does not draw because the view is too far behind.
 func (v *View) begin(c *catchUp) {
 	c.begun, c.drawn = true, v.next
 	if c.end-v.next > lagBytes {
@@ -124,8 +125,8 @@ func (v *View) begin(c *catchUp) {
 	}
 }
 
-// shorten brings a call to its end whose budget is used up. The first time only the newest output is drawn. If that
-// exceeds the budget too, it is skimmed, and if skimming does, skipped.
+// shorten reduces the rest of a call whose budget is used up. At first, only the newest output is still drawn. If that
+// exceeds the extra budget, the rest is only skimmed. If skimming exceeds it, the output is skipped.
 func (v *View) shorten(c *catchUp) {
 	switch {
 	case v.next < c.drawn:

@@ -15,7 +15,7 @@ type Pattern struct {
 	Pattern *match.Pattern
 	After   int64 // screens count whose Offset is greater; -1: all
 
-	shown *string // what matched on the last screen; nil: nothing. Owned by Poll
+	shown *string // the text matched on the last screen; nil: none. Owned by Poll
 }
 
 // A Place is a cell of a screen.
@@ -25,8 +25,8 @@ type Place struct{ Row, Col int } // from 0
 type Hit struct {
 	Key     int
 	Match   *match.Match // nil: see Removed. Start and End are the Offset of Shown
-	Place   *Place       // where the match begins
-	Shown   *Screen      // which contains it
+	Place   *Place       // of the match's first character
+	Shown   *Screen      // the screen that contains it
 	Removed error
 }
 

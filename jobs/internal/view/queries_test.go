@@ -9,7 +9,7 @@ import (
 // asks is a query for the position of the cursor.
 const asks = "\x1b[6n"
 
-// asks writes a query, which is pending from then on.
+// asks writes a query, which is then pending.
 func (p *played) asks() screen.Query {
 	end := p.src.Spool.End()
 	q := screen.Query{From: end, To: end + int64(len(asks)), Screen: true}

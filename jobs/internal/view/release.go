@@ -52,7 +52,7 @@ func (v *View) canRedraw() bool {
 		(v.next == 0 || slices.Equal(v.src.Spool.Kept(), all))
 }
 
-// redraw draws the output again, from its first byte to where it was drawn before. Its only bounds are those of
+// redraw draws the output again, from its first byte up to the offset reached before. Its only bounds are those of
 // canRedraw, so that it shows the same.
 func (v *View) redraw() {
 	v.newTerminal(0)

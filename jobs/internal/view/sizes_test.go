@@ -9,11 +9,11 @@ func TestSizeMarks(t *testing.T) {
 	for n := range 2 * maxSizes {
 		s.Note(int64(n+1)*10, n+1, 5)
 	}
-	s.Note(int64(2*maxSizes)*10, 7, 5) // nothing was written since
+	s.Note(int64(2*maxSizes)*10, 7, 5) // no output since the size before
 	if len(s.marks) != maxSizes {
 		t.Errorf("%d marks are kept", len(s.marks))
 	}
-	first := maxSizes + 1 // of those that are kept, as number n of the loop counts
+	first := maxSizes + 1 // the first size that is kept, by its number n in the loop
 	for _, c := range []struct {
 		off, next int64
 		cols      int

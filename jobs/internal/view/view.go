@@ -43,7 +43,7 @@ type View struct {
 	shownFrom     int64  // Offset of the first Screen with that revision
 }
 
-// A Screen is what a terminal shows.
+// A Screen is the visible content of a terminal.
 type Screen struct {
 	*screen.Snapshot
 	Offset int64 // all output before this offset is drawn

@@ -17,14 +17,14 @@ func lines(s Screen) string {
 	return strings.TrimRight(strings.Join(all, "|"), "|")
 }
 
-// A view that is far behind draws the newest output, and keeps the lasting state of what it skips.
+// A view that is far behind draws the newest output, and keeps the lasting state of the skipped output.
 func TestScreenFarBehind(t *testing.T) {
 	v := play(32 << 20)
 	write := func(text string, n int64) {
 		v.says(strings.Repeat(text, int(n)/len(text)+1))
 	}
 	write("old\r\n", lagBytes)
-	v.says("\x1b[?2004h\x1b[31m") // this is skimmed
+	v.says("\x1b[?2004h\x1b[31m") // It is only skimmed.
 	write("new\r\n", drawnBytes+skimmedBytes/2)
 	v.says("end")
 	s := v.screen(History)
@@ -53,7 +53,7 @@ func TestScreenThatCannotBeDrawn(t *testing.T) {
 	v := play(32 << 20)
 	v.says("one")
 	v.screen(0)
-	v.term = new(screen.Terminal) // which has no cells: what it does next fails
+	v.term = new(screen.Terminal) // It has no cells, so that the next operation panics.
 	v.says("two")
 	if s := v.screen(0); !s.Approximate || s.Offset != 6 {
 		t.Errorf("%+v", s)
@@ -110,7 +110,7 @@ func TestScreenOfAClosedTerminal(t *testing.T) {
 	}
 }
 
-// So does a panic in a snapshot or a search.
+// A panic in a snapshot or a search also leaves an empty screen that works.
 func TestScreenThatCannotBeShown(t *testing.T) {
 	v := play(32 << 20)
 	v.says("one")

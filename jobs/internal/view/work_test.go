@@ -11,14 +11,14 @@ import (
 	"shelld/screen"
 )
 
-// A played terminal shows what a test writes.
+// A played terminal draws the output of a test.
 type played struct {
 	*View
 	scanner *screen.Scanner
 	ended   chan struct{}
 }
 
-// play returns a terminal of 80 columns and 24 rows that keeps so many bytes of output.
+// play returns a terminal of 80 columns and 24 rows that keeps memory bytes of output.
 func play(memory int) *played { return playSized(80, 24, memory) }
 
 func playSized(cols, rows int, memory int) *played {
@@ -46,7 +46,7 @@ func (p *played) end() {
 	p.Release(p.src.Spool.End())
 }
 
-// viewOf returns a view of a terminal of this size with this output, of which the scanner knows nothing.
+// viewOf returns a view of a terminal of this size with this output, which the scanner has not seen.
 func viewOf(cols, rows int, output []byte) (v *View, end int64) {
 	p := playSized(cols, rows, 32<<20)
 	p.src.Spool.Append(output)
@@ -54,11 +54,11 @@ func viewOf(cols, rows int, output []byte) (v *View, end int64) {
 }
 
 const (
-	largest = 512               // rows, and columns
-	beyond  = 3 * largest * 600 // a slice does more than it may: what a sequence and its bytes ask for
+	largest = 512               // the largest number of rows, and of columns
+	beyond  = 3 * largest * 600 // a slice may exceed its limit by the work of one sequence
 )
 
-// hostile is output that takes as much work as possible.
+// hostile has outputs that take as much work as possible.
 var hostile = map[string]string{
 	"clear":   strings.Repeat("\x1b[41m\x1b[2J\x1b[42m\x1b[2J", 3000),
 	"lines":   "\x1b[?69h\x1b[2;900s\x1b[999;2H" + strings.Repeat("\n", 40_000),
