@@ -37,9 +37,9 @@ import (
 //   - a program made for the test (waiting_helper_linux_test.go) writes down the times just before and after
 //     it reads.
 //
-// A few seconds of the tests always run. The table of docs/waiting.md is made by
+// A few seconds of the tests always run. The tables of docs/measured/waiting.md are made by
 //
-//	go test -run 'TestWaiting' -timeout 2h ./cmd/shelld -waiting.rounds 10 -waiting.table $PWD/docs/waiting.md
+//	go test -run 'TestWaiting' -timeout 2h ./cmd/shelld -waiting.rounds 10 -waiting.table $PWD/docs/measured/waiting.md
 var (
 	waitingTable  = flag.String("waiting.table", "", "the `file` whose table TestWaiting writes, between its markers; all programs, and those that are not installed are named")
 	waitingMark   = flag.String("waiting.section", "root", "the markers between which it is written, and the `name` of the run")
