@@ -11,9 +11,9 @@ import (
 	"shelld/schema"
 )
 
-// The measured values are in docs/performance.md; these bounds leave room for other versions of Go and kernels, and for
-// the code linked into the tests. A package that a keeper does not use, but that is initialized in it, exceeds the
-// first bound by far.
+// The measured values are in docs/measured/performance.md; these bounds leave room for other versions of Go and kernels,
+// and for the code linked into the tests. A package that a keeper does not use, but that is initialized in it, exceeds
+// the first bound by far.
 const (
 	keeperBytes = 1300 << 10
 	serverBytes = 160 << 10
