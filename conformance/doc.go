@@ -12,7 +12,7 @@
 // section is one step. The words of its header are the verb and its arguments; the lines below are its body.
 // Steps are executed in order. An unknown word, member or variable is an error that names file, line and column.
 //
-//	A job's exit is told once, after all that it wrote.
+//	A job's exit is reported once, after all its output.
 //
 //	protocol: "exited: once: the leader was reaped, and all that it wrote has been sent" (section 5)
 //	level: core
@@ -101,21 +101,23 @@
 //	                              joined, and \n \r \t \\ \xHH \uHHHH stand for characters
 //	reply METHOD                  from now on, if the server sends a request of that method
 //	                              and its params match the pattern, the runner answers with the
-//	                              value after the line "=>". A request that matches no reply is
-//	                              refused
+//	                              value after the line "=>". Of several, the last that matches
+//	                              counts. A request that matches none is answered
+//	                              methodNotFound
 //	reply METHOD unanswered       requests that match the pattern are not answered
 //	let NAME                      gives a variable a value
 //	close stdin                   closes the server's stdin
 //	stall, resume                 stops reading the server's stdout, and continues
-//	signal NAME                   sends TERM, INT, HUP, KILL, STOP or CONT to the server
+//	signal NAME                   sends TERM, INT, HUP, KILL, STOP or CONT to the server. After
+//	                              KILL, the invariants of the session's end are not checked
 //
 // Params are validated against the schema before they are sent: a session whose message is invalid is itself
 // wrong, unless the step says invalid.
 //
 // # Steps that await
 //
-// Each of these takes "within 5s" as its last words; the default is 20 s. The time is only an upper bound on
-// silence. It never stands for a fact. A step does not wait for a message that cannot come any more, since the
+// Each of these, and initialize, takes "within 5s" as its last words; the default is 20 s. The time is only an
+// upper bound on silence. It never stands for a fact. A step does not wait for a message that cannot come any more, since the
 // job is closed or the answer came before.
 //
 //	answer NAME                   the result of a request; the body is a pattern or empty
@@ -142,12 +144,12 @@
 //	output … from OFFSET          the same, from that offset on
 //	bytes HANDLE STREAM           bytes by their offset: lines of 0: "text" or 5: base64 "AAE="
 //	exit STATUS, exit any         the server ends, with that exit status
-//	gone                          the process whose id is the body does not exist any more
+//	gone                          the process whose id is the body ends
 //
 // These examine the whole session, at its end:
 //
 //	never                         no later message matches the body (after the last match of the
-//	                              previous expect)
+//	                              previous expect without a label)
 //	never until NAME              no message before the answer to NAME matches
 //	count N                       exactly N messages of the session match
 //
@@ -168,8 +170,19 @@
 //   - no UTF-8 character is split between chunks, and base64 is used only for bytes that are not
 //     text, or on request;
 //   - job/read returns the same bytes as job/output;
-//   - job/patternMatched comes after the output that it refers to, job/exited after all output
-//     that is not late, job/closed after all output, as far as any answer has reported it;
+//   - a client that acknowledges gets at most limits.windowBytes of a stream beyond its
+//     acknowledged offset; at the end only output that waits for an acknowledgement is missing;
+//   - job/patternMatched, job/commandFinished and job/screenChanged come after the output that they
+//     refer to, job/exited after all output that is not late, job/closed after all output, as far
+//     as any answer has reported it;
+//   - job/commandFinished comes once for each command, before job/exited; all messages report the
+//     same of a finished command;
+//   - the revision in job/screenChanged grows;
+//   - the end of a wait for input is reported before the next wait, and before job/exited; an ended
+//     waitId does not come again; an open wait is reported again only if its state or confidence
+//     has changed; if the condition input ends a wait, waitingForInput is present and satisfies the
+//     condition; only job/get (with why) and the event of an end (with its waitId) report
+//     waiting: false, without the other members of a wait;
 //   - matches of a watch do not overlap; job/stateChanged contains the members that it names, and
 //     no others;
 //   - a job's pid and exit are the same in every message; an exit is reported once the job has
@@ -177,8 +190,9 @@
 //     with the reason's name;
 //   - no two open requests of the server have the same id, and it cancels only requests that it
 //     has sent, each at most once;
-//   - text that is written or set with secret, or answered to client/secret, appears neither in an
-//     error, nor in log/message or on stderr, nor in an answer to env/get and the like;
+//   - text of at least 6 bytes that is written or set with secret, or answered to client/secret,
+//     appears neither in an error, nor in log/message or on stderr, nor in an answer to env/get and
+//     the like;
 //   - the server ends after its stdin is closed, in time, with 0 if shutdown was answered and 1 if
 //     not; by then every job's job/closed has come, and no process of a job is left.
 //

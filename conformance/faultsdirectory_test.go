@@ -11,12 +11,12 @@ import (
 
 // directoryFaults are faults of a server that identifies directories only by their names.
 var directoryFaults = []fault{
-	{name: "takes .. off the name of a directory", word: "link/..", says: "expected|differs|no match", hooks: editRequest("job/run", func(params map[string]any) bool {
+	{name: "resolves .. by name", word: "link/..", says: "expected|differs|no match", hooks: editRequest("job/run", func(params map[string]any) bool {
 		cwd, _ := params["cwd"].(string)
 		params["cwd"] = path.Clean(cwd)
 		return strings.Contains(cwd, "/..") && path.Clean(cwd) == "."
 	})},
-	{name: "allows directories that are not there yet", word: "allowedDirectories", says: "expected|is answered|error", hooks: editRequest("initialize", func(params map[string]any) bool {
+	{name: "allows directories that do not exist", word: "allowedDirectories", says: "expected|is answered|error", hooks: editRequest("initialize", func(params map[string]any) bool {
 		list, _ := params["allowedDirectories"].([]any)
 		there := slices.DeleteFunc(slices.Clone(list), func(dir any) bool {
 			name, _ := dir.(string)
@@ -28,22 +28,22 @@ var directoryFaults = []fault{
 		}
 		return len(there) < len(list)
 	})},
-	{name: "takes an empty list of allowed directories for none", word: "allowedDirectories: []", says: "expected an error", hooks: editRequest("initialize", func(params map[string]any) bool {
+	{name: "treats an empty allowedDirectories as absent", word: "allowedDirectories: []", says: "expected an error", hooks: editRequest("initialize", func(params map[string]any) bool {
 		list, given := params["allowedDirectories"].([]any)
 		delete(params, "allowedDirectories")
 		return given && len(list) == 0
 	})},
-	{name: "ignores a misspelt option that forbids something", word: "allowComands", says: "expected an error", hooks: editRequest("initialize", func(params map[string]any) bool {
+	{name: "ignores a misspelt restriction", word: "allowComands", says: "expected an error", hooks: editRequest("initialize", func(params map[string]any) bool {
 		options, _ := params["options"].(map[string]any)
 		_, misspelt := options["allowComands"]
 		delete(options, "allowComands")
 		return misspelt
 	})},
-	{name: "does not tell what is forbidden", word: "policy: {", says: "/policy: expected", hooks: inside("result", result("initialize"), unset("policy"))},
-	{name: "tells a question that nobody is asked", word: "policy: {", says: "/policy/confirm/start: expected", hooks: inside("result", result("initialize"), func(r map[string]any) {
+	{name: "omits the restrictions", word: "policy: {", says: "/policy: expected", hooks: inside("result", result("initialize"), unset("policy"))},
+	{name: "reports ask although the client cannot be asked", word: "policy: {", says: "/policy/confirm/start: expected", hooks: inside("result", result("initialize"), func(r map[string]any) {
 		if confirm, ok := r["policy"].(map[string]any)["confirm"].(map[string]any); ok {
 			confirm["start"] = "ask"
 		}
 	})},
-	{name: "does not tell what it ignores", word: "warnings: [", says: "/warnings: expected", hooks: inside("result", result("initialize"), unset("warnings"))},
+	{name: "omits the ignored members", word: "warnings: [", says: "/warnings: expected", hooks: inside("result", result("initialize"), unset("warnings"))},
 }

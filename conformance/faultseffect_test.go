@@ -15,20 +15,20 @@ import (
 // effectFaults are faults in the server's actions: with subscriptions, with requests that it does not carry out
 // as specified, and with its end.
 var effectFaults = []fault{
-	{name: "sends all events whatever initialize asks for", says: "was not asked for", hooks: editRequest("initialize", func(o map[string]any) bool {
+	{name: "sends all events despite the events of initialize", says: "was not asked for", hooks: editRequest("initialize", func(o map[string]any) bool {
 		return remove(o, "options", "events")
 	})},
-	{name: "sends all events whatever a start asks for", says: "was not asked for", hooks: editRequest("job/start", func(o map[string]any) bool {
+	{name: "sends all events despite the events of a start", says: "was not asked for", hooks: editRequest("job/start", func(o map[string]any) bool {
 		_, had := o["events"]
 		delete(o, "events")
 		return had
 	})},
-	{name: "sends no events though all were asked for", says: "answered before its job/started", hooks: editRequest("job/start", func(o map[string]any) bool {
+	{name: "sends no events although all were requested", says: "answered before its job/started", hooks: editRequest("job/start", func(o map[string]any) bool {
 		was := o["events"]
 		o["events"] = []any{}
 		return was == nil
 	})},
-	{name: "leaves out an event that initialize asks for", says: "answered before its job/started|(did not|cannot) come", slow: true, hooks: editRequest("initialize", func(o map[string]any) bool {
+	{name: "omits an event that initialize requests", says: "answered before its job/started|(did not|cannot) come", slow: true, hooks: editRequest("initialize", func(o map[string]any) bool {
 		options, _ := o["options"].(map[string]any)
 		list, _ := options["events"].([]any)
 		if len(list) > 0 {
@@ -36,56 +36,56 @@ var effectFaults = []fault{
 		}
 		return len(list) > 0
 	})},
-	{name: "leaves out the last event that a start asks for", says: "never came|(did not|cannot) come|was sent up to .* there are", slow: true, hooks: editRequest("job/start", func(o map[string]any) bool {
+	{name: "omits the last event that a start requests", says: "never came|(did not|cannot) come|was sent up to .* there are", slow: true, hooks: editRequest("job/start", func(o map[string]any) bool {
 		list, _ := o["events"].([]any)
 		if len(list) > 0 {
 			o["events"] = list[:len(list)-1]
 		}
 		return len(list) > 0
 	})},
-	{name: "sends an event that a start did not ask for", says: "was not asked for", hooks: editRequest("job/start", func(o map[string]any) bool {
+	{name: "sends an event that a start did not request", says: "was not asked for", hooks: editRequest("job/start", func(o map[string]any) bool {
 		list, ok := o["events"].([]any)
 		o["events"] = append(list, "exited")
 		return ok && !listed(list, "exited")
 	})},
-	{name: "sends events of a job/run that asked for none", says: "was not asked for", hooks: editRequest("job/run", func(o map[string]any) bool {
+	{name: "sends events of a job/run that requested none", says: "was not asked for", hooks: editRequest("job/run", func(o map[string]any) bool {
 		was := o["events"]
 		o["events"] = []any{"output", "exited", "closed"}
 		return was == nil
 	})},
-	{name: "goes on sending after job/unsubscribe", says: "was not asked for", hooks: pretends("{}", "job/unsubscribe")},
-	{name: "does nothing on job/subscribe", says: "(did not|cannot) come|was not asked for|restart is", slow: true, hooks: pretends("{}", "job/subscribe")},
-	{name: "subscribes to all events where some were asked for", says: "was not asked for", hooks: editRequest("job/subscribe", func(o map[string]any) bool {
+	{name: "keeps sending after job/unsubscribe", says: "was not asked for", hooks: pretends("{}", "job/unsubscribe")},
+	{name: "ignores job/subscribe", says: "(did not|cannot) come|was not asked for|restart is", slow: true, hooks: pretends("{}", "job/subscribe")},
+	{name: "subscribes to all events although some were requested", says: "was not asked for", hooks: editRequest("job/subscribe", func(o map[string]any) bool {
 		was := o["events"]
 		o["events"] = []any{"started", "output", "patternMatched", "watchRemoved", "stateChanged", "exited", "closed"}
 		return was != nil
 	})},
-	{name: "answers job/subscribe behind the first event that it asks for", says: "restart is true|was not asked for|is job/output", renumber: true, hooks: behind(result("job/subscribe"), func(_, m *packet) bool { return m.job() != "" })},
-	{name: "does not mark output that begins anew", says: "restart is false", hooks: inside("params", event("output").has("restart"), unset("restart"))},
-	{name: "answers for a client that answers itself", says: "the output differs", hooks: editRequest("job/start", func(o map[string]any) bool {
+	{name: "answers job/subscribe after its first event", says: "restart is true|was not asked for|is job/output", renumber: true, hooks: behind(result("job/subscribe"), func(_, m *packet) bool { return m.job() != "" })},
+	{name: "omits restart", says: "restart is false", hooks: inside("params", event("output").has("restart"), unset("restart"))},
+	{name: "answers terminal queries for a client that answers them", says: "the output differs", hooks: editRequest("job/start", func(o map[string]any) bool {
 		was := o["queries"]
 		if was == "client" {
 			o["queries"] = "keep"
 		}
 		return was == "client"
 	})},
-	{name: "answers no more after job/unsubscribe", says: "/text: expected", hooks: asks(asking("job/unsubscribe"), func(_ *faultProxy, m *packet) []*packet {
+	{name: "stops answering terminal queries after job/unsubscribe", says: "/text: expected", hooks: asks(asking("job/unsubscribe"), func(_ *faultProxy, m *packet) []*packet {
 		m.v["method"] = "job/subscribe"
 		m.object("params")["events"] = []any{"watchRemoved"} // which never occurs
 		m.touch()
 		return []*packet{m}
 	})},
-	{name: "marks output that does not begin anew", says: "restart is true", hooks: inside("params", chunks(1).where(unrestarted), set("restart", true))},
+	{name: "adds restart to contiguous output", says: "restart is true", hooks: inside("params", chunks(1).where(unrestarted), set("restart", true))},
 }
 
 // moreEffects are the rest.
 var moreEffects = []fault{
-	{name: "tells in an answer of output that does not come", says: "was sent up to .* there are", hooks: inside("result", result().has("job"), in("job", in("streams", func(o map[string]any) {
+	{name: "reports output in an answer and never sends it", says: "was sent up to .* there are", hooks: inside("result", result().has("job"), in("job", in("streams", func(o map[string]any) {
 		for _, s := range o {
 			add("nextOffset", 1)(s.(map[string]any))
 		}
 	})))},
-	{name: "reads other bytes than it has sent", says: "job/read gave other bytes|/text: expected", hooks: inside("result", result("job/read").has("text").where(func(m *packet) bool { return m.object("result")["text"] != "" }), func(o map[string]any) {
+	{name: "returns different bytes in job/read and job/output", says: "job/read gave other bytes|/text: expected", hooks: inside("result", result("job/read").has("text").where(func(m *packet) bool { return m.object("result")["text"] != "" }), func(o map[string]any) {
 		text := []byte(o["text"].(string))
 		text[0] = 'a' + (text[0]+1)%26
 		o["text"] = string(text)
@@ -94,30 +94,30 @@ var moreEffects = []fault{
 		text, _ := m.object("result")["text"].(string)
 		return strings.HasPrefix(text, "a31m")
 	}), func(o map[string]any) { o["text"] = "a\u009b" + o["text"].(string)[1:] })},
-	{name: "tells a wrong nextOffset of what is read", says: "and nextOffset is", hooks: inside("result", result("job/read"), add("nextOffset", 1))},
-	{name: "says that there is no more to read where there is", says: "/hasMore: expected", hooks: inside("result", result("job/read").has("hasMore").where(func(m *packet) bool { return m.object("result")["hasMore"] == true }), set("hasMore", false))},
-	{name: "tells another reason of a wait's end", says: "/reason: expected|with the reason .* and its condition|by its condition|index is", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {
+	{name: "returns a wrong nextOffset of a read", says: "and nextOffset is", hooks: inside("result", result("job/read"), add("nextOffset", 1))},
+	{name: "returns a wrong hasMore", says: "/hasMore: expected", hooks: inside("result", result("job/read").has("hasMore").where(func(m *packet) bool { return m.object("result")["hasMore"] == true }), set("hasMore", false))},
+	{name: "reports a wrong reason of a wait's end", says: "/reason: expected|with the reason .* and its condition|by its condition|index is", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {
 		if o["reason"] == "timeout" {
 			o["reason"] = "exit"
 		} else {
 			o["reason"] = "timeout"
 		}
 	}))},
-	{name: "tells another condition that ended a wait", says: "with the reason .* and its condition|conditions, and index is", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {
+	{name: "reports a wrong index of a wait's end", says: "with the reason .* and its condition|conditions, and index is", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {
 		if o["index"] == nil {
 			o["index"] = wire.Number("0")
 		} else {
 			o["index"] = moreBy(o["index"], 1)
 		}
 	}))},
-	{name: "leaves the output out of an outcome", says: "/output/.*/text: expected", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {
+	{name: "omits the output of an outcome", says: "/output/.*/text: expected", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {
 		each(o["output"], func(o map[string]any) {
 			if o["text"] != nil {
 				o["text"] = ""
 			}
 		})
 	}))},
-	{name: "cuts an outcome in silence", says: "/truncated: expected|a member truncated", hooks: inside("result", result().where(func(m *packet) bool {
+	{name: "truncates an outcome silently", says: "/truncated: expected|a member truncated", hooks: inside("result", result().where(func(m *packet) bool {
 		found := false
 		each(m.object("result")["outcome"], func(o map[string]any) { found = found || o["truncated"] != nil })
 		return found
@@ -129,7 +129,7 @@ var moreEffects = []fault{
 		list := o["jobs"].([]any)
 		list[0], list[1] = list[1], list[0]
 	})},
-	{name: "lists a job as live that is not", says: "there is one where it has ended", hooks: inside("result", result().where(func(m *packet) bool {
+	{name: "lists an ended job as live", says: "there is one where it has ended", hooks: inside("result", result().where(func(m *packet) bool {
 		found := false
 		each(m.object("result"), func(o map[string]any) { found = found || o["status"] == "closed" })
 		return found
@@ -147,19 +147,19 @@ var moreEffects = []fault{
 		m.touch()
 		return []*packet{m}
 	})},
-	{name: "takes one request at a time", says: "expected .* (did not|cannot) come", slow: true, hooks: oneAtATime},
-	{name: "takes nothing while the client takes nothing", says: "(did not|cannot) come|to be gone within|never answered", slow: true, hooks: func() hooks { return hooks{lockstep: true} }},
-	{name: "does not cancel", says: "expected an answer .* (did not|cannot) come|got the result", slow: true, hooks: asks(asking("$/cancelRequest"), func(*faultProxy, *packet) []*packet { return nil })},
-	{name: "takes no acknowledgement", says: "no more output comes|(did not|cannot) come", slow: true, hooks: asks(asking("job/ack"), func(*faultProxy, *packet) []*packet { return nil })},
+	{name: "handles one request at a time", says: "expected .* (did not|cannot) come", slow: true, hooks: oneAtATime},
+	{name: "stops reading while the client does not read", says: "(did not|cannot) come|to be gone within|never answered", slow: true, hooks: func() hooks { return hooks{lockstep: true} }},
+	{name: "ignores cancellation", says: "expected an answer .* (did not|cannot) come|got the result", slow: true, hooks: asks(asking("$/cancelRequest"), func(*faultProxy, *packet) []*packet { return nil })},
+	{name: "ignores acknowledgements", says: "no more output comes|(did not|cannot) come", slow: true, hooks: asks(asking("job/ack"), func(*faultProxy, *packet) []*packet { return nil })},
 	{name: "kills with TERM alone", says: "/survivors: expected|/job/status: expected|/signal: expected", slow: true, hooks: editRequest("job/kill", func(o map[string]any) bool {
 		was := o["force"]
 		o["force"] = false
 		return was == nil
 	})},
-	{name: "says that it has killed, and does not", says: "to be gone within|(did not|cannot) come|/killed|/status|is told as|expected", slow: true, hooks: pretends(`{"signals":[],"killed":[],"survivors":[],"alreadyClosed":false,"job":{"handle":1,"status":"closed","exit":{"code":null,"signal":"SIGTERM","coreDumped":false,"reason":"killed"},"streams":{"stdout":{"nextOffset":0},"stderr":{"nextOffset":0}}}}`, "job/kill")},
-	{name: "leaves a job's process behind", says: "has outlived the server", slow: true, hooks: leaveProcess},
-	{name: "tells another pid in the answer than in the event", says: notSent + "the pid of job .* is .* and was", hooks: inside("result", result("job/start"), in("job", add("pid", 1)))},
-	{name: "leaves its stdout to what it started", says: "something that it started holds its stdout open", hooks: func() hooks {
+	{name: "reports a kill without killing", says: "to be gone within|(did not|cannot) come|/killed|/status|is told as|expected", slow: true, hooks: pretends(`{"signals":[],"killed":[],"survivors":[],"alreadyClosed":false,"job":{"handle":1,"status":"closed","exit":{"code":null,"signal":"SIGTERM","coreDumped":false,"reason":"killed"},"streams":{"stdout":{"nextOffset":0},"stderr":{"nextOffset":0}}}}`, "job/kill")},
+	{name: "leaves a job's process running", says: "has outlived the server", slow: true, hooks: leaveProcess},
+	{name: "reports different pids in answer and event", says: notSent + "the pid of job .* is .* and was", hooks: inside("result", result("job/start"), in("job", add("pid", 1)))},
+	{name: "leaks its stdout to another process", says: "something that it started holds its stdout open", hooks: func() hooks {
 		return hooks{status: func(p *faultProxy, status int) int {
 			p.commit()
 			c := sleeper()
@@ -174,18 +174,18 @@ var moreEffects = []fault{
 		p.die(139)
 		return nil
 	})},
-	{name: "crashes with its last words said", says: "the server has ended \\(exit status 2\\)|got exit status 2|never answered|never came|is over and its output", hooks: once(result(), func(p *faultProxy, m *packet) []*packet {
+	{name: "crashes after its last message", says: "the server has ended \\(exit status 2\\)|got exit status 2|never answered|never came|is over and its output", hooks: once(result(), func(p *faultProxy, m *packet) []*packet {
 		p.tell([]*packet{m})
 		p.die(2)
 		return nil
 	})},
-	{name: "ends with 0 though shutdown was not answered", says: "expected the server's exit status 1.*got exit status 0", hooks: changedStatus(false, 0)},
-	{name: "ends with 1 though shutdown was answered", says: "expected the server's exit status 0.*got exit status 1", hooks: changedStatus(true, 1)},
+	{name: "exits with 0 without shutdown", says: "expected the server's exit status 1.*got exit status 0", hooks: changedStatus(false, 0)},
+	{name: "exits with 1 after shutdown", says: "expected the server's exit status 0.*got exit status 1", hooks: changedStatus(true, 1)},
 	{name: "ignores the end of stdin", says: "did not end within|the server's end", slow: true, hooks: func() hooks { return hooks{deaf: true} }},
-	{name: "stays when it has answered everything", says: "did not end within|the server's end", slow: true, hooks: func() hooks {
+	{name: "does not exit at the end", says: "did not end within|the server's end", slow: true, hooks: func() hooks {
 		return hooks{status: func(p *faultProxy, _ int) int { p.commit(); select {} }}
 	}},
-	{name: "tells a secret in its log", says: "has what was written as a secret", hooks: func() hooks {
+	{name: "logs a secret", says: "has what was written as a secret", hooks: func() hooks {
 		return hooks{client: func(p *faultProxy, m *packet) []*packet {
 			if o := m.object("params"); m.method() == "job/write" && o["secret"] == true {
 				p.commit()
@@ -194,7 +194,7 @@ var moreEffects = []fault{
 			return []*packet{m}
 		}}
 	}},
-	{name: "tells a secret in an event", says: "has what was written as a secret", hooks: func() hooks {
+	{name: "sends a secret in an event", says: "has what was written as a secret", hooks: func() hooks {
 		return hooks{client: func(p *faultProxy, m *packet) []*packet {
 			if o := m.object("params"); m.method() == "job/write" && o["secret"] == true {
 				p.commit()
@@ -206,42 +206,42 @@ var moreEffects = []fault{
 			return []*packet{m}
 		}}
 	}},
-	{name: "forgets a screen that was asked for before its job was removed", word: "job/remove", says: "expected a result for", hooks: edit(result("job/screen"), func(v map[string]any) {
+	{name: "drops a screen request at the removal of its job", word: "job/remove", says: "expected a result for", hooks: edit(result("job/screen"), func(v map[string]any) {
 		delete(v, "result")
 		v["error"] = map[string]any{"code": wire.Number("-32010"), "message": "the job is gone", "data": map[string]any{"kind": "jobNotFound", "jobs": []any{}}}
 	})},
-	{name: "says that it has removed a job, and has not", says: "expected an error|/jobs", slow: true, hooks: pretends("{}", "job/remove")},
-	{name: "says that it has sent a signal, and has not", says: "(did not|cannot) come|differs|no more output comes", slow: true, hooks: pretends("{}", "job/signal")},
-	{name: "says that it has resized a terminal, and has not", says: "(did not|cannot) come|: expected", slow: true, hooks: pretends("{}", "job/resize")},
-	{name: "says that it has ended a watch, and has not", says: "expected an error for .* got the result|job/patternMatched", slow: true, hooks: pretends("{}", "job/unwatch")},
-	{name: "answers shutdown before it has ended the jobs", says: "to be gone within", hooks: hastyShutdown},
+	{name: "reports the removal of a job without it", says: "expected an error|/jobs", slow: true, hooks: pretends("{}", "job/remove")},
+	{name: "reports a signal without sending it", says: "(did not|cannot) come|differs|no more output comes", slow: true, hooks: pretends("{}", "job/signal")},
+	{name: "reports a resize without it", says: "(did not|cannot) come|: expected", slow: true, hooks: pretends("{}", "job/resize")},
+	{name: "reports the end of a watch without it", says: "expected an error for .* got the result|job/patternMatched", slow: true, hooks: pretends("{}", "job/unwatch")},
+	{name: "answers shutdown before the jobs have ended", says: "to be gone within", hooks: hastyShutdown},
 	{name: "ignores the notification exit", says: "the server's end", slow: true, hooks: asks(asking("exit"), func(*faultProxy, *packet) []*packet { return nil })},
-	{name: "ignores the signals that should end it", says: "the server's end", slow: true, hooks: func() hooks { return hooks{calm: true} }},
+	{name: "ignores termination signals", says: "the server's end", slow: true, hooks: func() hooks { return hooks{calm: true} }},
 	{name: "counts handles from 2", says: "there is no job 2 yet", hooks: otherHandles},
 	{name: "does not move the read cursor", says: "text: expected|offset: expected|base64: expected", hooks: editRequest("job/read", func(o map[string]any) bool {
 		was := o["offset"]
 		o["offset"] = wire.Number("0")
 		return was == nil
 	})},
-	{name: "gives no hint", says: "hint", hooks: inside("result", result("job/run").has("hint"), unset("hint"))},
-	{name: "says that all output has come where it has not", says: "/outputComplete: expected", slow: true, hooks: inside("result", result("job/run").where(func(m *packet) bool { return m.object("result")["outputComplete"] == false }), set("outputComplete", true))},
-	{name: "does not say that a run has timed out", says: "/timedOut: expected", slow: true, hooks: inside("result", result("job/run").where(func(m *packet) bool { return m.object("result")["timedOut"] == true }), set("timedOut", false))},
-	{name: "cuts the output of a run in silence", says: "truncated", hooks: inside("result", result("job/run").has("truncated"), unset("truncated"))},
-	{name: "has a mark in a cut text and does not say where", says: "/mark: expected", word: "mark: {", hooks: inside("result", result("job/run").has("truncated"), func(o map[string]any) {
+	{name: "omits the hint", says: "hint", hooks: inside("result", result("job/run").has("hint"), unset("hint"))},
+	{name: "reports incomplete output as complete", says: "/outputComplete: expected", slow: true, hooks: inside("result", result("job/run").where(func(m *packet) bool { return m.object("result")["outputComplete"] == false }), set("outputComplete", true))},
+	{name: "omits that a run has timed out", says: "/timedOut: expected", slow: true, hooks: inside("result", result("job/run").where(func(m *packet) bool { return m.object("result")["timedOut"] == true }), set("timedOut", false))},
+	{name: "truncates the output of a run silently", says: "truncated", hooks: inside("result", result("job/run").has("truncated"), unset("truncated"))},
+	{name: "omits the place of a truncation mark", says: "/mark: expected", word: "mark: {", hooks: inside("result", result("job/run").has("truncated"), func(o map[string]any) {
 		cut, _ := o["truncated"].(map[string]any)
 		for _, stream := range cut {
 			delete(stream.(map[string]any), "mark")
 		}
 	})},
-	{name: "leaves the text of a run out where its bytes are not UTF-8", says: "/stdout: expected", word: "stdoutBase64", hooks: inside("result", result("job/run").has("stdoutBase64").has("stdout"), unset("stdout"))},
-	{name: "runs a shell where job/run has no command", says: "expected an error for .* got the result", word: "job/run {}", hooks: editRequest("job/run", func(o map[string]any) bool {
+	{name: "omits the text of a run if its bytes are not UTF-8", says: "/stdout: expected", word: "stdoutBase64", hooks: inside("result", result("job/run").has("stdoutBase64").has("stdout"), unset("stdout"))},
+	{name: "runs a shell for a job/run without command", says: "expected an error for .* got the result", word: "job/run {}", hooks: editRequest("job/run", func(o map[string]any) bool {
 		if o["command"] != nil || o["argv"] != nil {
 			return false
 		}
 		o["command"] = ""
 		return true
 	})},
-	{name: "stores nothing", says: "/stateDirectory: expected|/exit/code: expected|differs|/stdout: expected|stdout.txt|info.json", word: "stdout.txt", hooks: editRequest("initialize", func(o map[string]any) bool {
+	{name: "stores no output", says: "/stateDirectory: expected|/exit/code: expected|differs|/stdout: expected|stdout.txt|info.json", word: "stdout.txt", hooks: editRequest("initialize", func(o map[string]any) bool {
 		options, _ := o["options"].(map[string]any)
 		if options == nil {
 			options = map[string]any{}

@@ -15,9 +15,9 @@ import (
 var eventFaults = []fault{
 	{name: "loses an event", says: "seq of job .* is .* after", hooks: drop(event("output", "patternMatched", "stateChanged"))},
 	{name: "repeats an event", says: "seq of job .* is .* after", hooks: repeat(event("started", "output", "patternMatched", "stateChanged", "exited"))},
-	{name: "sends an event behind its successor", says: "seq of job .* is .* after", hooks: behind(event(), sameJob())},
-	{name: "leaves a number of seq out", says: "seq of job .* is .* after", hooks: shiftSeq(1)},
-	{name: "uses a number of seq twice", says: "seq of job .* is .* after", hooks: shiftSeq(-1)},
+	{name: "swaps two events", says: "seq of job .* is .* after", hooks: behind(event(), sameJob())},
+	{name: "skips a seq", says: "seq of job .* is .* after", hooks: shiftSeq(1)},
+	{name: "repeats a seq", says: "seq of job .* is .* after", hooks: shiftSeq(-1)},
 	{name: "counts seq from 0", says: "seq.*must be >= 1", hooks: always(event(), func(_ *faultProxy, m *packet) []*packet {
 		add("seq", -1)(m.object("params"))
 		m.touch()
@@ -26,127 +26,127 @@ var eventFaults = []fault{
 	{name: "counts seq over all jobs", says: "seq of job .* is .* after", hooks: seqOverAll},
 
 	{name: "loses job/started", says: "answered before its job/started|the first event of job .* not job/started", renumber: true, hooks: drop(event("started"))},
-	{name: "sends job/started behind the next event", says: "the first event of job .* not job/started|answered before its job/started|job/started is the first event", renumber: true, hooks: behind(event("started"), sameJob())},
-	{name: "sends job/started behind the answer", says: "answered before its job/started", renumber: true, hooks: behind(event("started"), func(held, m *packet) bool {
+	{name: "sends job/started after the next event", says: "the first event of job .* not job/started|answered before its job/started|job/started is the first event", renumber: true, hooks: behind(event("started"), sameJob())},
+	{name: "sends job/started after the answer", says: "answered before its job/started", renumber: true, hooks: behind(event("started"), func(held, m *packet) bool {
 		return m.v["id"] != nil && wire.Show(m.v["id"]) == wire.Show(held.object("params")["requestId"])
 	})},
 	{name: "sends job/started twice", says: "job/started is the first event", renumber: true, hooks: repeat(event("started"))},
 	{name: "names another request in job/started", says: "no start that is in flight has the id", hooks: inside("params", event("started"), set("requestId", wire.Number("1")))},
-	{name: "spells the request's id otherwise in job/started", says: "no start that is in flight has the id", hooks: inside("params", event("started"), func(o map[string]any) { o["requestId"] = wire.Show(o["requestId"]) + " " })},
-	{name: "tells of another job in job/started", says: "tells of job", hooks: inside("params", event("started"), in("job", add("handle", 1)))},
+	{name: "spells the request's id differently in job/started", says: "no start that is in flight has the id", hooks: inside("params", event("started"), func(o map[string]any) { o["requestId"] = wire.Show(o["requestId"]) + " " })},
+	{name: "reports another job in job/started", says: "tells of job", hooks: inside("params", event("started"), in("job", add("handle", 1)))},
 
 	{name: "loses output", says: "goes on at .* and this chunk begins at|was sent up to .* there are|no more output comes", renumber: true, hooks: drop(chunks(1))},
 	{name: "loses the end of the output before job/exited", says: "was sent up to .* there are|no more output comes", renumber: true, hooks: loseTail},
-	{name: "loses output and tells the offsets as if it had not been", says: "the output differs|was sent up to .* there are|job/read gave other bytes", renumber: true, hooks: splice(func(o map[string]any) []byte { return chunk(o)[1:] })},
-	{name: "loses output and calls it a gap", says: "the output differs|no more output comes|/gap: expected no such member|expected 0 of job/output", renumber: true, hooks: pretendGap},
+	{name: "loses output without a jump in the offsets", says: "the output differs|was sent up to .* there are|job/read gave other bytes", renumber: true, hooks: splice(func(o map[string]any) []byte { return chunk(o)[1:] })},
+	{name: "loses output and reports a gap", says: "the output differs|no more output comes|/gap: expected no such member|expected 0 of job/output", renumber: true, hooks: pretendGap},
 	{name: "loses bytes within a chunk", says: "bytes is .* and the chunk has", hooks: inside("params", chunks(2), func(o map[string]any) { recode(o, chunk(o)[1:]) })},
-	{name: "sends another byte than the program wrote", says: "the output differs|job/read gave other bytes|/text: expected", hooks: inside("params", chunks(1), func(o map[string]any) {
+	{name: "changes a byte of the output", says: "the output differs|job/read gave other bytes|/text: expected", hooks: inside("params", chunks(1), func(o map[string]any) {
 		b := chunk(o)
 		n := o["bytes"]
 		b[0] = 'a' + (b[0]+1)%26
 		recode(o, b)
 		o["bytes"] = n
 	})},
-	{name: "puts U+FFFD in the place of what is no UTF-8", says: "bytes is .* and the chunk has", hooks: inside("params", chunks(1).has("base64").where(broken), func(o map[string]any) {
+	{name: "replaces invalid UTF-8 by U+FFFD", says: "bytes is .* and the chunk has", hooks: inside("params", chunks(1).has("base64").where(broken), func(o map[string]any) {
 		b := []byte(strings.ToValidUTF8(string(chunk(o)), "\ufffd"))
 		delete(o, "base64")
 		o["text"] = string(b)
 	})},
 	{name: "repeats output", says: "goes on at .* and this chunk begins at", renumber: true, hooks: repeat(chunks(1))},
-	{name: "sends two chunks of output in the wrong order", says: "goes on at .* and this chunk begins at", renumber: true, hooks: behind(chunks(1), sameStream)},
-	{name: "counts an offset one too high", says: "goes on at .* and this chunk begins at", hooks: inside("params", chunks(1).where(unrestarted), add("offset", 1))},
+	{name: "swaps two chunks of output", says: "goes on at .* and this chunk begins at", renumber: true, hooks: behind(chunks(1), sameStream)},
+	{name: "reports an offset one too high", says: "goes on at .* and this chunk begins at", hooks: inside("params", chunks(1).where(unrestarted), add("offset", 1))},
 	{name: "counts offsets in characters", says: "goes on at .* and this chunk begins at", hooks: runeOffsets},
-	{name: "counts bytes one too many", says: "bytes is .* and the chunk has", hooks: inside("params", chunks(1), add("bytes", 1))},
+	{name: "reports bytes one too high", says: "bytes is .* and the chunk has", hooks: inside("params", chunks(1), add("bytes", 1))},
 	{name: "splits a character between two chunks", says: "half of the character", renumber: true, hooks: once(chunks(2).where(wide), splitRune)},
 	{name: "sends text as base64", says: "come as text, where base64 was not asked for", hooks: inside("params", chunks(1).has("text").where(unchosen), func(o map[string]any) {
 		o["base64"] = base64.StdEncoding.EncodeToString(chunk(o))
 		delete(o, "text")
 	})},
-	{name: "sends text where base64 was asked for", says: "comes as text, where base64 was asked for", hooks: inside("params", chunks(1).has("base64").where(func(m *packet) bool { return utf8.Valid(chunk(m.object("params"))) }), func(o map[string]any) {
+	{name: "sends text although base64 was requested", says: "comes as text, where base64 was asked for", hooks: inside("params", chunks(1).has("base64").where(func(m *packet) bool { return utf8.Valid(chunk(m.object("params"))) }), func(o map[string]any) {
 		o["text"] = string(chunk(o))
 		delete(o, "base64")
 	})},
 	{name: "sends a chunk that is too long", says: "/bytes: must be <= 65536", renumber: true, hooks: joinChunks},
-	{name: "sends the output of another stream", says: "goes on at .* and this chunk begins at|was sent up to .* there are|/stream: expected", hooks: inside("params", chunks(1).where(func(m *packet) bool { return m.object("params")["stream"] == "stdout" }), set("stream", "stderr"))},
-	{name: "sends the output of another job", says: "there is no job .* yet|seq of job .* is .* after", hooks: inside("params", chunks(1), add("handle", 1))},
-	{name: "does not tell a gap", says: "goes on at .* and this chunk begins at|/gap: expected", hooks: inside("params", event("output").has("gap"), unset("gap"))},
-	{name: "tells a gap one byte too short", says: "the gap from", hooks: inside("params", event("output").has("gap"), in("gap", add("to", -1)))},
+	{name: "sends output in another stream", says: "goes on at .* and this chunk begins at|was sent up to .* there are|/stream: expected", hooks: inside("params", chunks(1).where(func(m *packet) bool { return m.object("params")["stream"] == "stdout" }), set("stream", "stderr"))},
+	{name: "sends output of another job", says: "there is no job .* yet|seq of job .* is .* after", hooks: inside("params", chunks(1), add("handle", 1))},
+	{name: "omits a gap", says: "goes on at .* and this chunk begins at|/gap: expected", hooks: inside("params", event("output").has("gap"), unset("gap"))},
+	{name: "reports a gap one byte too short", says: "the gap from", hooks: inside("params", event("output").has("gap"), in("gap", add("to", -1)))},
 	{name: "holds output back until the job ends", says: "(did not|cannot) come", slow: true, hooks: holdOutput},
 
 	{name: "sends job/exited before the last output", says: "after its job/exited is late", renumber: true, hooks: sendEarly("exited", false)},
-	{name: "sends job/exited before the last output, which it calls late", says: "job/output|output .*late|the output differs", slow: true, renumber: true, hooks: sendEarly("exited", true)},
-	{name: "does not call late output late", says: "after its job/exited is late|/late: expected", hooks: inside("params", event("output").has("late"), unset("late"))},
-	{name: "calls output late that is not", says: "before its job/exited is not late", hooks: inside("params", chunks(1).where(func(m *packet) bool { return m.object("params")["late"] == nil }), set("late", true))},
-	{name: "holds job/exited back until everything is closed", says: "expected job/exited as here|comes before its job/exited|before its job/exited is not late", slow: true, renumber: true, hooks: behind(event("exited"), sameJob("closed"))},
+	{name: "sends job/exited before the last output, and marks that late", says: "job/output|output .*late|the output differs", slow: true, renumber: true, hooks: sendEarly("exited", true)},
+	{name: "does not mark late output", says: "after its job/exited is late|/late: expected", hooks: inside("params", event("output").has("late"), unset("late"))},
+	{name: "marks output late that is not", says: "before its job/exited is not late", hooks: inside("params", chunks(1).where(func(m *packet) bool { return m.object("params")["late"] == nil }), set("late", true))},
+	{name: "delays job/exited until the job is closed", says: "expected job/exited as here|comes before its job/exited|before its job/exited is not late", slow: true, renumber: true, hooks: behind(event("exited"), sameJob("closed"))},
 	{name: "loses job/exited", says: "comes before its job/exited|job/exited of job .* never came|expected job/exited", renumber: true, hooks: drop(event("exited"))},
 	{name: "sends job/exited twice", says: "job/exited of job .* comes once", renumber: true, hooks: repeat(event("exited"))},
 	{name: "sends job/closed before job/exited", says: "job/closed of job .* comes before its job/exited", renumber: true, hooks: behind(event("exited"), sameJob("closed"))},
 	{name: "sends job/closed before the last output", says: "nothing of job .* comes after its job/closed|is over and its output|comes before its job/exited", renumber: true, hooks: sendEarly("closed", false)},
-	{name: "sends job/closed while something of the job lives", says: "nothing of job .* comes after its job/closed|cannot come any more: job .* is closed", renumber: true, hooks: closedEarly},
+	{name: "sends job/closed while a process of the job is alive", says: "nothing of job .* comes after its job/closed|cannot come any more: job .* is closed", renumber: true, hooks: closedEarly},
 	{name: "loses job/closed", says: "job/closed of job .* never came|expected job/closed as here", slow: true, renumber: true, hooks: drop(event("closed"))},
 	{name: "sends job/closed twice", says: "nothing of job .* comes after its job/closed", renumber: true, hooks: repeat(event("closed"))},
-	{name: "sends an event behind job/closed", says: "nothing of job .* comes after its job/closed", renumber: true, hooks: once(event("closed"), func(_ *faultProxy, m *packet) []*packet {
+	{name: "sends an event after job/closed", says: "nothing of job .* comes after its job/closed", renumber: true, hooks: once(event("closed"), func(_ *faultProxy, m *packet) []*packet {
 		more := m.copy()
 		more.v["method"] = "job/stateChanged"
 		more.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": moreBy(m.object("params")["seq"], 1), "changed": []any{"bell"}, "bell": wire.Number("1")}
 		more.touch()
 		return []*packet{m, more}
 	})},
-	{name: "tells another exit code", says: "/exit/code: expected|the exit of job .* is told as", slow: true, hooks: inside("params", event("exited"), in("exit", func(o map[string]any) {
+	{name: "reports a wrong exit code", says: "/exit/code: expected|the exit of job .* is told as", slow: true, hooks: inside("params", event("exited"), in("exit", func(o map[string]any) {
 		if o["code"] != nil {
 			o["code"] = moreBy(o["code"], 1)
 		} else {
 			o["code"] = wire.Number("0")
 		}
 	}))},
-	{name: "tells another reason of the exit", says: "/exit/reason: expected|the exit of job .* is told as", slow: true, hooks: inside("params", event("exited"), in("exit", func(o map[string]any) {
+	{name: "reports a wrong exit reason", says: "/exit/reason: expected|the exit of job .* is told as", slow: true, hooks: inside("params", event("exited"), in("exit", func(o map[string]any) {
 		o["reason"] = map[string]string{"exited": "killed", "killed": "signaled"}[o["reason"].(string)]
 		if o["reason"] == "" {
 			o["reason"] = "exited"
 		}
 	}))},
-	{name: "tells another exit in the answer than in the event", says: "the exit of job .* is told as|/exit/code: expected", hooks: inside("result", result().has("job").where(func(m *packet) bool {
+	{name: "reports different exits in answer and event", says: "the exit of job .* is told as|/exit/code: expected", hooks: inside("result", result().has("job").where(func(m *packet) bool {
 		job, _ := m.object("result")["job"].(map[string]any)
 		return job["exit"] != nil
 	}), in("job", in("exit", func(o map[string]any) { o["code"], o["signal"] = wire.Number("77"), nil })))},
-	{name: "leaves out what lives in the background", says: "/background: expected", slow: true, hooks: inside("params", event("exited").where(func(m *packet) bool {
+	{name: "omits background processes", says: "/background: expected", slow: true, hooks: inside("params", event("exited").where(func(m *packet) bool {
 		list, _ := m.object("params")["background"].([]any)
 		return len(list) > 0
 	}), set("background", []any{}))},
-	{name: "leaves out in job/get what lives in the background", says: "/background: expected", slow: true, hooks: inside("result", result("job/get").where(func(m *packet) bool {
+	{name: "omits background processes in job/get", says: "/background: expected", slow: true, hooks: inside("result", result("job/get").where(func(m *packet) bool {
 		job, _ := m.object("result")["job"].(map[string]any)
 		list, _ := job["background"].([]any)
 		return len(list) > 0
 	}), in("job", set("background", []any{})))},
-	{name: "begins with job/exited where a job/run has left something", says: "first event of job .* not job/started|job/started is the first event|expected job/started", slow: true, renumber: true, hooks: drop(event("started").where(func(m *packet) bool {
+	{name: "omits job/started after a job/run that left processes", says: "first event of job .* not job/started|job/started is the first event|expected job/started", slow: true, renumber: true, hooks: drop(event("started").where(func(m *packet) bool {
 		job, _ := m.object("params")["job"].(map[string]any)
 		return job["status"] == "exited"
 	}))},
-	{name: "does not say what has stopped a job", says: "/signal: expected", slow: true, hooks: inside("params", event("stateChanged").has("signal"), unset("signal"))},
+	{name: "omits the signal that stopped a job", says: "/signal: expected", slow: true, hooks: inside("params", event("stateChanged").has("signal"), unset("signal"))},
 
-	{name: "tells a match before the output that it speaks of", says: "speaks of bytes up to .* was sent up to", renumber: true, hooks: behind(event("output"), sameJob("patternMatched"))},
+	{name: "reports a match before its output", says: "speaks of bytes up to .* was sent up to", renumber: true, hooks: behind(event("output"), sameJob("patternMatched"))},
 	{name: "loses a match", says: "job/patternMatched", slow: true, renumber: true, hooks: drop(event("patternMatched"))},
-	{name: "tells a match twice", says: "do not overlap", renumber: true, hooks: repeat(event("patternMatched"))},
-	{name: "tells the place of a match one byte too far", says: "/offset: expected", slow: true, hooks: inside("params", event("patternMatched"), add("offset", 1))},
-	{name: "tells another text than what matched", says: "/match: expected", slow: true, hooks: inside("params", event("patternMatched"), set("match", "zzz"))},
-	{name: "names another watch", says: "/watchId: expected", slow: true, hooks: inside("params", event("patternMatched"), add("watchId", 1))},
-	{name: "loses a change of state", says: "job/stateChanged", slow: true, renumber: true, hooks: drop(event("stateChanged"))},
-	{name: "loses a change of the screen", word: "screenChanged", says: "job/screenChanged", slow: true, renumber: true, hooks: drop(event("screenChanged"))},
-	{name: "tells a change of the screen twice", word: "screenChanged", says: "tells the revision .* after", renumber: true, hooks: repeat(event("screenChanged"))},
-	{name: "tells a change of the screen before its output", word: "screenChanged", says: "job/screenChanged of job .* speaks of bytes up to", renumber: true, hooks: behind(event("output"), sameJob("screenChanged"))},
-	{name: "tells a change of the screen that nobody asked for", says: "was not asked for", renumber: true, hooks: once(event("exited"), func(_ *faultProxy, m *packet) []*packet {
+	{name: "repeats a match", says: "do not overlap", renumber: true, hooks: repeat(event("patternMatched"))},
+	{name: "reports a match one byte too far", says: "/offset: expected", slow: true, hooks: inside("params", event("patternMatched"), add("offset", 1))},
+	{name: "reports a wrong text of a match", says: "/match: expected", slow: true, hooks: inside("params", event("patternMatched"), set("match", "zzz"))},
+	{name: "reports another watch", says: "/watchId: expected", slow: true, hooks: inside("params", event("patternMatched"), add("watchId", 1))},
+	{name: "loses a state change", says: "job/stateChanged", slow: true, renumber: true, hooks: drop(event("stateChanged"))},
+	{name: "loses a screen change", word: "screenChanged", says: "job/screenChanged", slow: true, renumber: true, hooks: drop(event("screenChanged"))},
+	{name: "repeats a screen change", word: "screenChanged", says: "tells the revision .* after", renumber: true, hooks: repeat(event("screenChanged"))},
+	{name: "reports a screen change before its output", word: "screenChanged", says: "job/screenChanged of job .* speaks of bytes up to", renumber: true, hooks: behind(event("output"), sameJob("screenChanged"))},
+	{name: "sends an unrequested screen change", says: "was not asked for", renumber: true, hooks: once(event("exited"), func(_ *faultProxy, m *packet) []*packet {
 		more := m.copy()
 		more.v["method"] = "job/screenChanged"
 		more.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": m.object("params")["seq"], "revision": wire.Number("1"), "offset": wire.Number("0")}
 		more.touch()
 		return []*packet{more, m}
 	})},
-	{name: "does not tell where on the screen a match is", says: "/row: expected", slow: true, hooks: inside("params", event("patternMatched").has("row"), func(o map[string]any) { delete(o, "row"); delete(o, "col") })},
-	{name: "tells a change without its value", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged"), func(o map[string]any) {
+	{name: "omits the screen position of a match", says: "/row: expected", slow: true, hooks: inside("params", event("patternMatched").has("row"), func(o map[string]any) { delete(o, "row"); delete(o, "col") })},
+	{name: "reports a state change without its value", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged"), func(o map[string]any) {
 		list, _ := o["changed"].([]any)
 		delete(o, list[0].(string))
 	})},
-	{name: "tells a value that has not changed", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged").where(func(m *packet) bool { return m.object("params")["bell"] == nil }), set("bell", wire.Number("1")))},
+	{name: "reports an unchanged value", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged").where(func(m *packet) bool { return m.object("params")["bell"] == nil }), set("bell", wire.Number("1")))},
 }
 
 // chunks picks output with at least that many bytes.

@@ -10,72 +10,72 @@ import (
 
 // execFaults are faults with the commands of a shell.
 var execFaults = []fault{
-	{name: "tells the prompt in the output of a command", word: "job/exec", says: "/output: expected", hooks: ran(func(o map[string]any) {
+	{name: "includes the prompt in a command's output", word: "job/exec", says: "/output: expected", hooks: ran(func(o map[string]any) {
 		o["output"] = "$ " + o["output"].(string)
 	})},
-	{name: "tells the command itself in its output", word: "job/exec", says: "/output: expected", hooks: once(result("job/exec"), func(_ *faultProxy, m *packet) []*packet {
+	{name: "includes the command in its output", word: "job/exec", says: "/output: expected", hooks: once(result("job/exec"), func(_ *faultProxy, m *packet) []*packet {
 		o := m.object("result")
 		o["output"] = m.askedFor.params["command"].(string) + "\n" + o["output"].(string)
 		m.touch()
 		return []*packet{m}
 	})},
-	{name: "leaves the last line end of a command's output out", word: "job/exec", says: "/output: expected", hooks: cutsOutput},
-	{name: "tells the exit code 0 of every command", word: "job/exec", says: "/exitCode: expected|was told to have|expected job/commandFinished", hooks: everyCommand("exitCode", wire.Number("0"))},
-	{name: "tells another directory of a command", word: "job/exec", says: "/cwd: expected", hooks: ran(set("cwd", "/nowhere"))},
-	{name: "tells where the output of a command is one byte too far", word: "job/exec", says: "/range/|was told to have", hooks: ran(in("range", add("to", 1)))},
-	{name: "tells of a command that goes on that it has ended", word: "finished: false", says: "/finished: expected", hooks: inside("result", result("job/exec").where(func(m *packet) bool {
+	{name: "omits the last line end of a command's output", word: "job/exec", says: "/output: expected", hooks: cutsOutput},
+	{name: "reports exit code 0 for every command", word: "job/exec", says: "/exitCode: expected|was told to have|expected job/commandFinished", hooks: everyCommand("exitCode", wire.Number("0"))},
+	{name: "reports a wrong directory of a command", word: "job/exec", says: "/cwd: expected", hooks: ran(set("cwd", "/nowhere"))},
+	{name: "reports a command's output range one byte too far", word: "job/exec", says: "/range/|was told to have", hooks: ran(in("range", add("to", 1)))},
+	{name: "reports a running command as ended", word: "finished: false", says: "/finished: expected", hooks: inside("result", result("job/exec").where(func(m *packet) bool {
 		return m.object("result")["finished"] == false
 	}), set("finished", true))},
-	{name: "does not say that a command waits in line", word: "queued", says: "/queued: expected", hooks: inside("result", result("job/exec").has("queued"), unset("queued"))},
-	{name: "does not say that a command was interrupted", word: "interrupted", says: "/interrupted: expected", hooks: inside("result", result("job/exec").has("interrupted"), unset("interrupted"))},
-	{name: "does not say that a command was killed", word: "killed", says: "/killed: expected", hooks: inside("result", result("job/exec").has("killed"), unset("killed"))},
-	{name: "kills no command that interrupts do not end", word: "onTimeout: \"kill\"", says: "/exitCode: expected|/finished: expected", hooks: editRequest("job/exec", func(params map[string]any) bool {
+	{name: "omits that a command is queued", word: "queued", says: "/queued: expected", hooks: inside("result", result("job/exec").has("queued"), unset("queued"))},
+	{name: "omits that a command was interrupted", word: "interrupted", says: "/interrupted: expected", hooks: inside("result", result("job/exec").has("interrupted"), unset("interrupted"))},
+	{name: "omits that a command was killed", word: "killed", says: "/killed: expected", hooks: inside("result", result("job/exec").has("killed"), unset("killed"))},
+	{name: "does not kill a command that survives interrupts", word: "onTimeout: \"kill\"", says: "/exitCode: expected|/finished: expected", hooks: editRequest("job/exec", func(params map[string]any) bool {
 		if params["onTimeout"] != "kill" {
 			return false
 		}
 		params["onTimeout"] = "interrupt"
 		return true
 	})},
-	{name: "does not say why a shell could not run a command", word: "job/exec", says: "/hint: expected", hooks: inside("result", result("job/exec").has("hint"), unset("hint"))},
-	{name: "loses a command that is asked for while another runs", word: "ifBusy", says: "(did not|cannot) come|expected an answer|/commandId: expected", slow: true, hooks: losesSecond},
-	{name: "gives two commands one number", word: "job/exec", says: "/commandId: expected|was told to have|twice", hooks: everyCommand("commandId", wire.Number("1"))},
-	{name: "tells the end of a command before its output", word: "commandFinished", says: "job/commandFinished of job .* speaks of bytes|expected job/commandFinished", slow: true, renumber: true, hooks: endEarly},
-	{name: "loses the end of a command", word: "commandFinished", says: "job/commandFinished", slow: true, renumber: true, hooks: drop(event("commandFinished"))},
-	{name: "tells the end of a command twice", word: "commandFinished", says: "the end of command .* twice", renumber: true, hooks: repeat(event("commandFinished"))},
-	{name: "tells the end of a command that nobody asked for", word: "commandFinished", says: "was not asked for|expected 1 .* got 2|came 2 times|commandFinished", renumber: true, hooks: tellsUnasked},
-	{name: "tells the end of a command behind the job's", word: "commandFinished", says: "comes after its job/exited", renumber: true, hooks: behind(event("commandFinished"), sameJob("exited"))},
-	{name: "takes what was typed for what was asked for", word: "typed", says: "/origin: expected|expected job/commandFinished", slow: true, hooks: everyCommand("origin", "exec")},
-	{name: "tells a history in the opposite order", word: "job/history", says: "/commands", hooks: pastOf(func(list []any) []any {
+	{name: "omits why a shell could not run a command", word: "job/exec", says: "/hint: expected", hooks: inside("result", result("job/exec").has("hint"), unset("hint"))},
+	{name: "loses a command that is sent while another runs", word: "ifBusy", says: "(did not|cannot) come|expected an answer|/commandId: expected", slow: true, hooks: losesSecond},
+	{name: "reuses a commandId", word: "job/exec", says: "/commandId: expected|was told to have|twice", hooks: everyCommand("commandId", wire.Number("1"))},
+	{name: "reports a command's end before its output", word: "commandFinished", says: "job/commandFinished of job .* speaks of bytes|expected job/commandFinished", slow: true, renumber: true, hooks: endEarly},
+	{name: "loses a command's end", word: "commandFinished", says: "job/commandFinished", slow: true, renumber: true, hooks: drop(event("commandFinished"))},
+	{name: "repeats a command's end", word: "commandFinished", says: "the end of command .* twice", renumber: true, hooks: repeat(event("commandFinished"))},
+	{name: "sends an unrequested command's end", word: "commandFinished", says: "was not asked for|expected 1 .* got 2|came 2 times|commandFinished", renumber: true, hooks: tellsUnasked},
+	{name: "reports a command's end after the job's", word: "commandFinished", says: "comes after its job/exited", renumber: true, hooks: behind(event("commandFinished"), sameJob("exited"))},
+	{name: "reports the origin exec for a typed command", word: "typed", says: "/origin: expected|expected job/commandFinished", slow: true, hooks: everyCommand("origin", "exec")},
+	{name: "reverses a history", word: "job/history", says: "/commands", hooks: pastOf(func(list []any) []any {
 		slices.Reverse(list)
 		return list
 	})},
-	{name: "leaves the last command of a history out", word: "job/history", says: "/commands", hooks: pastOf(func(list []any) []any { return list[:len(list)-1] })},
-	{name: "tells another exit code in a history", word: "job/history", says: "/exitCode: expected|was told to have", hooks: pastOf(func(list []any) []any {
+	{name: "omits the last command of a history", word: "job/history", says: "/commands", hooks: pastOf(func(list []any) []any { return list[:len(list)-1] })},
+	{name: "reports a wrong exit code in a history", word: "job/history", says: "/exitCode: expected|was told to have", hooks: pastOf(func(list []any) []any {
 		add("exitCode", 1)(list[0].(map[string]any))
 		return list
 	})},
-	{name: "tells the end of a running command's output", word: "finished: false", says: "/to|/output|is there", hooks: inside("result", result("job/history"), func(o map[string]any) {
+	{name: "reports the output end of a running command", word: "finished: false", says: "/to|/output|is there", hooks: inside("result", result("job/history"), func(o map[string]any) {
 		for _, c := range o["commands"].([]any) {
 			if c, ok := c.(map[string]any); ok && c["finished"] == false {
 				c["output"].(map[string]any)["to"] = wire.Number("99999")
 			}
 		}
 	})},
-	{name: "says of a history that is cut short that it is whole", word: "hasMore", says: "/hasMore: expected", hooks: inside("result", result("job/history").where(func(m *packet) bool {
+	{name: "reports a truncated history as complete", word: "hasMore", says: "/hasMore: expected", hooks: inside("result", result("job/history").where(func(m *packet) bool {
 		return m.object("result")["hasMore"] == true
 	}), set("hasMore", false))},
-	{name: "does not say what has become of a cancelled command", word: "dropped", says: "/command", hooks: inside("error", refusal("canceled").where(methodIs("job/exec")), in("data", unset("command")))},
-	{name: "says of a cancelled command that it goes on", word: "dropped", says: "/command: expected", hooks: inside("error", refusal("canceled").where(methodIs("job/exec")), in("data", set("command", "running")))},
-	{name: "does not tell who waits how a command has ended", word: "reason: \"command\"", says: "/command", hooks: inside("result", result("job/wait").where(func(m *packet) bool {
+	{name: "omits the state of a cancelled command", word: "dropped", says: "/command", hooks: inside("error", refusal("canceled").where(methodIs("job/exec")), in("data", unset("command")))},
+	{name: "reports a cancelled command as running", word: "dropped", says: "/command: expected", hooks: inside("error", refusal("canceled").where(methodIs("job/exec")), in("data", set("command", "running")))},
+	{name: "omits a command's end in the outcome of a wait", word: "reason: \"command\"", says: "/command", hooks: inside("result", result("job/wait").where(func(m *packet) bool {
 		o, _ := m.object("result")["outcome"].(map[string]any)
 		return o["command"] != nil
 	}), in("outcome", unset("command")))},
-	{name: "does not say that a shell was replaced", word: "replaced: true", says: "/replaced: expected", hooks: inside("result", result("job/exec").has("replaced"), unset("replaced"))},
-	{name: "has integration where the shell is not there any more", word: "replaced: true", says: "shellIntegration: expected", hooks: inside("result", result("job/get").where(func(m *packet) bool {
+	{name: "omits that a shell was replaced", word: "replaced: true", says: "/replaced: expected", hooks: inside("result", result("job/exec").has("replaced"), unset("replaced"))},
+	{name: "reports integration after the shell was replaced", word: "replaced: true", says: "shellIntegration: expected", hooks: inside("result", result("job/get").where(func(m *packet) bool {
 		job, _ := m.object("result")["job"].(map[string]any)
 		return job["shellIntegration"] == nil
 	}), in("job", set("shellIntegration", "bash")))},
-	{name: "has shell integration where it is off", word: "shellIntegration", says: "shellIntegration: expected", hooks: inside("result", result("job/start").where(func(m *packet) bool {
+	{name: "reports shell integration although it is off", word: "shellIntegration", says: "shellIntegration: expected", hooks: inside("result", result("job/start").where(func(m *packet) bool {
 		job, _ := m.object("result")["job"].(map[string]any)
 		return job["shellIntegration"] == nil
 	}), in("job", set("shellIntegration", "bash")))},

@@ -10,52 +10,52 @@ import (
 
 // searchFaults are faults in the results of a search.
 var searchFaults = []fault{
-	{name: "tells a match of a search one byte too far", word: "job/search", says: "/matches/.*/offset: expected|/matches", hooks: found(func(list []any) []any {
+	{name: "reports a search match one byte too far", word: "job/search", says: "/matches/.*/offset: expected|/matches", hooks: found(func(list []any) []any {
 		return changeEach(list, add("offset", 1))
 	})},
-	{name: "tells the end of a match of a search one byte too far", word: "job/search", says: "/matches/.*/endOffset: expected|/matches", hooks: found(func(list []any) []any {
+	{name: "reports the end of a search match one byte too far", word: "job/search", says: "/matches/.*/endOffset: expected|/matches", hooks: found(func(list []any) []any {
 		return changeEach(list, add("endOffset", 1))
 	})},
-	{name: "leaves out the last match of a search", word: "job/search", says: "/matches", hooks: found(func(list []any) []any { return list[:len(list)-1] })},
-	{name: "leaves out the first match of a search", word: "job/search", says: "/matches", hooks: found(func(list []any) []any { return list[1:] })},
-	{name: "tells a match of a search twice", word: "job/search", says: "/matches", hooks: found(func(list []any) []any { return append(list, list[len(list)-1]) })},
-	{name: "tells the matches of a search in the opposite order", word: "job/search", says: "/matches/", hooks: found(func(list []any) []any {
+	{name: "omits the last search match", word: "job/search", says: "/matches", hooks: found(func(list []any) []any { return list[:len(list)-1] })},
+	{name: "omits the first search match", word: "job/search", says: "/matches", hooks: found(func(list []any) []any { return list[1:] })},
+	{name: "repeats a search match", word: "job/search", says: "/matches", hooks: found(func(list []any) []any { return append(list, list[len(list)-1]) })},
+	{name: "reverses the search matches", word: "job/search", says: "/matches/", hooks: found(func(list []any) []any {
 		slices.Reverse(list)
 		return list
 	})},
-	{name: "tells a match of a search in another stream", word: "job/search", says: "/matches/.*/stream: expected", hooks: found(func(list []any) []any {
+	{name: "reports a search match in another stream", word: "job/search", says: "/matches/.*/stream: expected", hooks: found(func(list []any) []any {
 		return changeEach(list, set("stream", "pty"))
 	})},
-	{name: "tells another line of a match of a search", word: "job/search", says: "/matches/.*/line: expected", hooks: found(func(list []any) []any {
+	{name: "reports a wrong line of a search match", word: "job/search", says: "/matches/.*/line: expected", hooks: found(func(list []any) []any {
 		return changeEach(list, set("line", "x"))
 	})},
-	{name: "leaves a group of a match of a search out", word: "job/search", says: "/matches/.*/groups", hooks: foundWith("groups", func(o map[string]any) {
+	{name: "omits a group of a search match", word: "job/search", says: "/matches/.*/groups", hooks: foundWith("groups", func(o map[string]any) {
 		o["groups"] = o["groups"].([]any)[1:]
 	})},
-	{name: "swaps the lines before and after a match of a search", word: "job/search", says: "/matches/.*/(before|after)", hooks: foundWith("before", func(o map[string]any) {
+	{name: "swaps the context lines of a search match", word: "job/search", says: "/matches/.*/(before|after)", hooks: foundWith("before", func(o map[string]any) {
 		o["before"], o["after"] = o["after"], o["before"]
 	})},
-	{name: "says of a search that was cut short that it was not", word: "job/search", says: "/truncated: expected|/cursor|/stoppedBy", hooks: inside("result", result("job/search").has("cursor"), func(o map[string]any) {
+	{name: "reports a truncated search as complete", word: "job/search", says: "/truncated: expected|/cursor|/stoppedBy", hooks: inside("result", result("job/search").has("cursor"), func(o map[string]any) {
 		o["truncated"] = false
 	})},
-	{name: "goes on with a search one byte too far", word: "job/search", says: "/cursor|/matches", hooks: inside("result", result("job/search").has("cursor"), in("cursor", add("offset", 1)))},
-	{name: "does not tell the gap in what was searched", word: "job/search", says: "/gaps: expected", hooks: inside("result", result("job/search").has("gaps"), unset("gaps"))},
-	{name: "does not say of a match of a search that a limit has cut it", word: "job/search", says: "/matches/.*/limited", hooks: foundWith("limited", func(o map[string]any) {
+	{name: "continues a search one byte too far", word: "job/search", says: "/cursor|/matches", hooks: inside("result", result("job/search").has("cursor"), in("cursor", add("offset", 1)))},
+	{name: "omits a gap in the searched output", word: "job/search", says: "/gaps: expected", hooks: inside("result", result("job/search").has("gaps"), unset("gaps"))},
+	{name: "omits that a search match was cut", word: "job/search", says: "/matches/.*/limited", hooks: foundWith("limited", func(o map[string]any) {
 		delete(o, "limited")
 	})},
-	{name: "tells one byte more than was searched", word: "job/search", says: "/searched/bytes: expected", hooks: inside("result", result("job/search").has("searched"), in("searched", add("bytes", 1)))},
-	{name: "does not tell the groups that there are to a search of one that is not", word: "job/search", says: "/groups", hooks: inside("result", result("job/search").has("groups"), unset("groups"))},
-	{name: "finds what stands in the place of what was dropped", word: "job/search", says: "/matches", hooks: inside("result", result("job/search").where(func(m *packet) bool {
+	{name: "reports one searched byte too many", word: "job/search", says: "/searched/bytes: expected", hooks: inside("result", result("job/search").has("searched"), in("searched", add("bytes", 1)))},
+	{name: "omits the existing groups for a search of an unknown one", word: "job/search", says: "/groups", hooks: inside("result", result("job/search").has("groups"), unset("groups"))},
+	{name: "finds matches in the marker of dropped output", word: "job/search", says: "/matches", hooks: inside("result", result("job/search").where(func(m *packet) bool {
 		list, _ := m.object("result")["matches"].([]any)
 		return len(list) == 0
 	}), func(o map[string]any) {
 		o["matches"] = []any{map[string]any{"handle": wire.Number("1"), "stream": "stdout", "offset": wire.Number("0"), "endOffset": wire.Number("1"), "text": "x", "line": "x"}}
 	})},
-	{name: "takes the cursor of another search", word: "job/search", says: "expected an error for .*, got the result", hooks: edit(refusal("invalidParams").where(methodIs("job/search")).where(refusesAt("/cursor/search")), func(v map[string]any) {
+	{name: "accepts the cursor of another search", word: "job/search", says: "expected an error for .*, got the result", hooks: edit(refusal("invalidParams").where(methodIs("job/search")).where(refusesAt("/cursor/search")), func(v map[string]any) {
 		delete(v, "error")
 		v["result"] = map[string]any{"matches": []any{}, "truncated": false, "searched": map[string]any{"jobs": wire.Number("1"), "bytes": wire.Number("0")}}
 	})},
-	{name: "answers a cancelled search with what it has", word: "job/search", says: "expected an error for .*, got the result", hooks: edit(refusal("canceled").where(methodIs("job/search")), func(v map[string]any) {
+	{name: "answers a cancelled search with a result", word: "job/search", says: "expected an error for .*, got the result", hooks: edit(refusal("canceled").where(methodIs("job/search")), func(v map[string]any) {
 		delete(v, "error")
 		v["result"] = map[string]any{"matches": []any{}, "truncated": false}
 	})},

@@ -12,27 +12,27 @@ import (
 
 // secretFaults are faults of a server that asks the client for passwords.
 var secretFaults = []fault{
-	{name: "never asks for a password", says: "client/secret", slow: true, hooks: drop(serverAsks)},
-	{name: "asks for a password before it sends the prompt", says: "client/secret", slow: true, renumber: true, hooks: askEarly},
-	{name: "asks twice for one password", says: "of client/secret as here in the session, got", hooks: once(serverAsks, func(_ *faultProxy, m *packet) []*packet {
+	{name: "never requests a password", says: "client/secret", slow: true, hooks: drop(serverAsks)},
+	{name: "requests a password before it sends the prompt", says: "client/secret", slow: true, renumber: true, hooks: askEarly},
+	{name: "requests a password twice", says: "of client/secret as here in the session, got", hooks: once(serverAsks, func(_ *faultProxy, m *packet) []*packet {
 		twice := m.copy()
 		twice.v["id"] = "another"
 		twice.touch()
 		return []*packet{m, twice}
 	})},
-	{name: "asks under an id that is open", says: "is not answered yet", hooks: repeat(serverAsks)},
-	{name: "asks under the id null", says: "the message itself|must be", hooks: edit(serverAsks, set("id", nil))},
-	{name: "does not count how often a password was asked for", says: "client/secret", slow: true, hooks: always(serverAsks, func(_ *faultProxy, m *packet) []*packet {
+	{name: "reuses an open request id", says: "is not answered yet", hooks: repeat(serverAsks)},
+	{name: "sends a request with id null", says: "the message itself|must be", hooks: edit(serverAsks, set("id", nil))},
+	{name: "does not count password attempts", says: "client/secret", slow: true, hooks: always(serverAsks, func(_ *faultProxy, m *packet) []*packet {
 		m.object("params")["attempt"] = wire.Number("1")
 		m.touch()
 		return []*packet{m}
 	})},
-	{name: "does not take a question back", says: `\$/cancelRequest`, slow: true, hooks: drop(takesBack)},
-	{name: "takes a question back twice", says: "back twice", hooks: repeat(takesBack)},
-	{name: "takes back what it has not asked", says: "which it has not sent", hooks: inside("params", takesBack, set("id", "s99"))},
-	{name: "types a password that comes too late", says: "no more output comes|differs", hooks: typeLate},
-	{name: "shows a password that a program prints", says: "bytes|text", hooks: showPassword},
-	{name: "tells a password in its log that the client has answered", says: "has what was written as a secret", hooks: func() hooks {
+	{name: "does not cancel a request to the client", says: `\$/cancelRequest`, slow: true, hooks: drop(takesBack)},
+	{name: "cancels a request to the client twice", says: "back twice", hooks: repeat(takesBack)},
+	{name: "cancels a request that it has not sent", says: "which it has not sent", hooks: inside("params", takesBack, set("id", "s99"))},
+	{name: "types a late password", says: "no more output comes|differs", hooks: typeLate},
+	{name: "does not redact a password that a program prints", says: "bytes|text", hooks: showPassword},
+	{name: "logs a password from the client", says: "has what was written as a secret", hooks: func() hooks {
 		return hooks{client: func(p *faultProxy, m *packet) []*packet {
 			if value, ok := m.object("result")["value"].(string); ok {
 				p.commit()

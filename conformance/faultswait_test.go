@@ -8,61 +8,61 @@ import (
 
 // waitFaults are faults with waits for input: in their reports and in the reactions to them.
 var waitFaults = []fault{
-	{name: "loses the beginning of a wait for input", word: "waitingForInput", says: "job/waitingForInput|is told to be over, and the one that was told is", slow: true, renumber: true, hooks: drop(waits(true))},
-	{name: "tells a wait for input twice", word: "waitingForInput", says: "is told again, and is as it was told", renumber: true, hooks: repeat(waits(true))},
-	{name: "tells no end of a wait for input", word: "waitingForInput", says: "was not told to be over", renumber: true, hooks: drop(waits(false))},
-	{name: "tells the end of a wait for input twice", word: "waitingForInput", says: "which was told to be over", renumber: true, hooks: repeat(waits(false))},
-	{name: "tells the end of another wait for input", word: "waitingForInput", says: "is told to be over, and the one that was told is", hooks: inside("params", waits(false), set("waitId", "none"))},
-	{name: "tells the next wait for input before the end of the last", word: "waitingForInput", says: "was not told to be over", renumber: true, hooks: behind(waits(false), sameJob("waitingForInput"))},
-	{name: "tells the end of a wait for input behind job/exited", word: "waitingForInput", says: "was not told to be over", renumber: true, hooks: lastEnd},
-	{name: "gives all waits for input one name", word: "waitingForInput", says: "which was told to be over|waitId: expected", slow: true, hooks: always(event("waitingForInput"), func(_ *faultProxy, m *packet) []*packet {
+	{name: "loses the start of a wait for input", word: "waitingForInput", says: "job/waitingForInput|is told to be over, and the one that was told is", slow: true, renumber: true, hooks: drop(waits(true))},
+	{name: "repeats a wait for input", word: "waitingForInput", says: "is told again, and is as it was told", renumber: true, hooks: repeat(waits(true))},
+	{name: "loses the end of a wait for input", word: "waitingForInput", says: "was not told to be over", renumber: true, hooks: drop(waits(false))},
+	{name: "repeats the end of a wait for input", word: "waitingForInput", says: "which was told to be over", renumber: true, hooks: repeat(waits(false))},
+	{name: "reports the end of another wait for input", word: "waitingForInput", says: "is told to be over, and the one that was told is", hooks: inside("params", waits(false), set("waitId", "none"))},
+	{name: "reports a wait for input before the end of the previous one", word: "waitingForInput", says: "was not told to be over", renumber: true, hooks: behind(waits(false), sameJob("waitingForInput"))},
+	{name: "reports the end of a wait for input after job/exited", word: "waitingForInput", says: "was not told to be over", renumber: true, hooks: lastEnd},
+	{name: "reuses a waitId", word: "waitingForInput", says: "which was told to be over|waitId: expected", slow: true, hooks: always(event("waitingForInput"), func(_ *faultProxy, m *packet) []*packet {
 		m.object("params")["waitId"] = "1"
 		m.touch()
 		return []*packet{m}
 	})},
-	{name: "tells a wait for input before the output that it speaks of", word: "waitingForInput", says: "expected job/waitingForInput", slow: true, renumber: true, hooks: behind(chunks(1), sameJob("waitingForInput"))},
-	{name: "tells a wait for input that nobody asked for", says: "was not asked for", renumber: true, hooks: once(event("exited"), func(_ *faultProxy, m *packet) []*packet {
+	{name: "reports a wait for input before its output", word: "waitingForInput", says: "expected job/waitingForInput", slow: true, renumber: true, hooks: behind(chunks(1), sameJob("waitingForInput"))},
+	{name: "sends an unrequested wait for input", says: "was not asked for", renumber: true, hooks: once(event("exited"), func(_ *faultProxy, m *packet) []*packet {
 		more := m.copy()
 		more.v["method"] = "job/waitingForInput"
 		more.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": m.object("params")["seq"], "waiting": false, "waitId": "1"}
 		more.touch()
 		return []*packet{more, m}
 	})},
-	{name: "tells of the end of a wait for input more than its name", word: "waitingForInput", says: "is there, and there is no wait for input", hooks: inside("params", waits(false), set("why", "x"))},
-	{name: "tells a wait for input without its prompt", word: "waitingForInput", says: "is told without its prompt", hooks: inside("params", waits(true), unset("prompt"))},
-	{name: "tells another prompt", word: "prompt:", says: "/prompt: expected|expected job/waitingForInput", slow: true, hooks: tellsOfWaits("prompt", "x")},
-	{name: "takes a password for a line", word: "password", says: "/kind: expected|expected job/waitingForInput|by the condition input", slow: true, hooks: takesFor("kind", "password", "line")},
-	{name: "takes keys for a line", word: "raw", says: "/kind: expected|expected job/waitingForInput|by the condition input", slow: true, hooks: takesFor("kind", "raw", "line")},
-	{name: "takes a full screen for single keys", word: "fullscreen", says: "/kind: expected|expected job/waitingForInput|by the condition input", slow: true, hooks: takesFor("kind", "fullscreen", "raw")},
-	{name: "takes who listens for one who reads", word: "listening", says: "/state: expected|expected job/waitingForInput", slow: true, hooks: takesFor("state", "listening", "reading")},
-	{name: "takes what is likely for exact", word: "likely", says: "/confidence: expected", slow: true, hooks: takesFor("confidence", "likely", "exact")},
-	{name: "ends a wait for another kind of input", word: "kinds", says: "by the condition input", hooks: accepts("kinds")},
-	{name: "ends a wait for input that is not so sure", word: "minConfidence", says: "by the condition input", hooks: accepts("minConfidence")},
-	{name: "ends a wait for input where it is listening alone", word: "listening", says: "by the condition input", hooks: takesFor("state", "reading", "listening")},
-	{name: "ends a wait for input, and tells of none", word: "input: true", says: "by the condition input", hooks: inside("result", result().where(endedByInput), in("outcome", in("job", unset("waitingForInput"))))},
-	{name: "takes ifWaiting of a wait for input that is over", word: "ifWaiting", says: "expected an error for .* got the result|(did not|cannot) come|expected an answer", slow: true, hooks: asks(asking("job/write").where(func(m *packet) bool {
+	{name: "adds members to the end of a wait for input", word: "waitingForInput", says: "is there, and there is no wait for input", hooks: inside("params", waits(false), set("why", "x"))},
+	{name: "omits the prompt of a wait for input", word: "waitingForInput", says: "is told without its prompt", hooks: inside("params", waits(true), unset("prompt"))},
+	{name: "reports a wrong prompt", word: "prompt:", says: "/prompt: expected|expected job/waitingForInput", slow: true, hooks: tellsOfWaits("prompt", "x")},
+	{name: "reports a password wait as a line", word: "password", says: "/kind: expected|expected job/waitingForInput|by the condition input", slow: true, hooks: takesFor("kind", "password", "line")},
+	{name: "reports a key wait as a line", word: "raw", says: "/kind: expected|expected job/waitingForInput|by the condition input", slow: true, hooks: takesFor("kind", "raw", "line")},
+	{name: "reports a full-screen wait as keys", word: "fullscreen", says: "/kind: expected|expected job/waitingForInput|by the condition input", slow: true, hooks: takesFor("kind", "fullscreen", "raw")},
+	{name: "reports a listening program as reading", word: "listening", says: "/state: expected|expected job/waitingForInput", slow: true, hooks: takesFor("state", "listening", "reading")},
+	{name: "reports a likely wait as exact", word: "likely", says: "/confidence: expected", slow: true, hooks: takesFor("confidence", "likely", "exact")},
+	{name: "ends a wait at another kind of input", word: "kinds", says: "by the condition input", hooks: accepts("kinds")},
+	{name: "ends a wait at too low a confidence", word: "minConfidence", says: "by the condition input", hooks: accepts("minConfidence")},
+	{name: "ends a wait at a listening program", word: "listening", says: "by the condition input", hooks: takesFor("state", "reading", "listening")},
+	{name: "ends a wait at input, and reports no wait for input", word: "input: true", says: "by the condition input", hooks: inside("result", result().where(endedByInput), in("outcome", in("job", unset("waitingForInput"))))},
+	{name: "accepts ifWaiting for an ended wait for input", word: "ifWaiting", says: "expected an error for .* got the result|(did not|cannot) come|expected an answer", slow: true, hooks: asks(asking("job/write").where(func(m *packet) bool {
 		return m.object("params")["ifWaiting"] != nil
 	}), func(_ *faultProxy, m *packet) []*packet {
 		delete(m.object("params"), "ifWaiting")
 		m.touch()
 		return []*packet{m}
 	})},
-	{name: "refuses ifWaiting of a wait for input that goes on", word: "ifWaiting", says: "expected a result for", hooks: asks(asking("job/write").where(func(m *packet) bool {
+	{name: "rejects ifWaiting for an open wait for input", word: "ifWaiting", says: "expected a result for", hooks: asks(asking("job/write").where(func(m *packet) bool {
 		return m.object("params")["ifWaiting"] != nil
 	}), func(_ *faultProxy, m *packet) []*packet {
 		m.object("params")["ifWaiting"] = "none"
 		m.touch()
 		return []*packet{m}
 	})},
-	{name: "tells of a job that has ended that it waits for input", word: "waitingForInput", says: "has ended, and waitingForInput is there", hooks: inside("result", result("job/get").where(func(m *packet) bool {
+	{name: "reports that an ended job waits for input", word: "waitingForInput", says: "has ended, and waitingForInput is there", hooks: inside("result", result("job/get").where(func(m *packet) bool {
 		job, _ := m.object("result")["job"].(map[string]any)
 		return job["exit"] != nil
 	}), in("job", set("waitingForInput", map[string]any{"waiting": false, "why": "x"})))},
-	{name: "says of a job that works that it waits for input", word: "waiting: false", says: "/waiting: expected", hooks: inside("result", result("job/get").where(func(m *packet) bool {
+	{name: "reports that a working job waits for input", word: "waiting: false", says: "/waiting: expected", hooks: inside("result", result("job/get").where(func(m *packet) bool {
 		return waitIn(m.object("result"))["waiting"] == false
 	}), in("job", set("waitingForInput", aWait)))},
-	{name: "does not say why a job does not wait for input", word: "waiting: false", says: "/why: expected|waitingForInput: expected", hooks: inside("result", result("job/get"), in("job", in("waitingForInput", unset("why"))))},
-	{name: "tells in job/list that a job does not wait for input", word: "job/list", says: "job/get alone does", hooks: inside("result", result("job/list"), func(o map[string]any) {
+	{name: "omits why a job does not wait for input", word: "waiting: false", says: "/why: expected|waitingForInput: expected", hooks: inside("result", result("job/get"), in("job", in("waitingForInput", unset("why"))))},
+	{name: "reports in job/list that a job does not wait for input", word: "job/list", says: "job/get alone does", hooks: inside("result", result("job/list"), func(o map[string]any) {
 		list, _ := o["jobs"].([]any)
 		for _, job := range list {
 			if job, ok := job.(map[string]any); ok && job["exit"] == nil {
