@@ -207,7 +207,7 @@ func (j *Job) Sink() Sink { return j.sink }
 type subscribeMsg struct {
 	from Origin
 	set  SubscribeFunc
-	reply[struct{}]
+	reply[State]
 }
 
 func (m subscribeMsg) deliver(j *Job) { j.onSubscribe(m) }
@@ -230,5 +230,5 @@ func (j *Job) onSubscribe(m subscribeMsg) {
 	if j.display.heard != nil {
 		j.display.leaveQueries(answers, info.Streams[0].NextOffset)
 	}
-	m.reply.ok(struct{}{})
+	m.reply.ok(info.State)
 }

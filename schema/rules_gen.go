@@ -4262,6 +4262,8 @@ var ruleJobSubscribeOfResult = rule{
 	properties: []namedRule{
 		{"_meta", &rule{
 			ref: &ruleCommonOfMeta}},
+		{"job", &rule{
+			ref: &ruleCommonOfJobState}},
 	}}
 
 var ruleJobUnsubscribeOfParams = rule{

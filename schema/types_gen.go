@@ -3611,8 +3611,11 @@ type JobSubscribeParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobSubscribeResult: Nothing.
+// JobSubscribeResult: The state of the job.
 type JobSubscribeResult struct {
+	// The job when the subscription took effect: a client that subscribes after job/exited
+	// sees in streams where the output ends. Older servers leave it out.
+	Job *JobState `json:"job,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

@@ -322,7 +322,7 @@ export function methods(server) {
       checkFrom(params.from, Object.keys(job.streams), '/from');
       if (job.feed.closedSent) throw job.exitedError();
       const defaults = only(settings.events) ?? only(server.allEvents);
-      server.rpc.sendResult(request, {});
+      server.rpc.sendResult(request, { job: job.state() });
       job.feed.subscribe(params, defaults, params.from === undefined ? null : offsetsFrom(params.from, job));
       server.touch(job);
       job.hold();
