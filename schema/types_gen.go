@@ -4,16 +4,16 @@ package schema
 
 import "encoding/json"
 
-// CancelRequestParams: Which request.
+// CancelRequestParams: The request to cancel.
 type CancelRequestParams struct {
-	// The id of the request, as it was sent.
+	// The id of the request, as sent.
 	ID json.RawMessage `json:"id"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ConfirmAction: start: a job, by job/start or job/run. write: input, by job/write. kill:
-// the end of a job by job/kill, or a signal by job/signal.
+// ConfirmAction: start: the start of a job by job/start or job/run. write: input by
+// job/write. kill: the end of a job by job/kill, or a signal by job/signal.
 type ConfirmAction string
 
 // The values of ConfirmAction.
@@ -23,11 +23,11 @@ const (
 	ConfirmActionKill  ConfirmAction = "kill"
 )
 
-// ConfirmOutcome: once: this may be done. always: this, and from now on as long as the
-// server lives this action with the same roots; it is once if alwaysKept of the params is
-// false: the roots are not all known or there are none, they lead elsewhere from another
-// directory, or the command or the start writes into files by itself. deny: it may not,
-// and its request is confirmationDenied.
+// ConfirmOutcome: once: allow this action. always: allow it, and for the server's life
+// this action with the same roots; it counts as once if alwaysKept of the params is
+// false: the roots are not all known or there are none, they mean something else in
+// another directory, or the command or the start writes into files by itself. deny:
+// refuse it; the request is confirmationDenied.
 type ConfirmOutcome string
 
 // The values of ConfirmOutcome.
@@ -37,96 +37,95 @@ const (
 	ConfirmOutcomeDeny   ConfirmOutcome = "deny"
 )
 
-// ClientConfirmParams: What is to be allowed. Secret values are replaced by ***; unknown
-// is true then.
+// ClientConfirmParams: The action to be allowed. If secret values are replaced by ***,
+// unknown is true.
 type ClientConfirmParams struct {
-	// What would be done.
+	// The kind of action.
 	Action ConfirmAction `json:"action"`
-	// The id of the request that wants it, as it was spelled; of several questions for a
-	// group's jobs the same. Absent where it is longer than 4096 bytes, and where the server
-	// does not tell.
+	// The id of the request that needs the answer, as spelled; the same in all questions for
+	// a group's jobs. Absent if it is longer than 4096 bytes, or if the server does not send
+	// it.
 	RequestID json.RawMessage `json:"requestId,omitempty"`
-	// The whole command of the start, or of the job that is to be ended: the line that a
-	// shell gets, with aliases replaced; argv as a POSIX shell would read it; for an
-	// interactive shell its path. Of write the input: text as it is, keys in angle brackets
-	// as in <Ctrl-C>, and *** for all of it where it is secret or the terminal does not show
-	// it. At most 65536 bytes; nobody is asked about more, which is policyDenied.
+	// The whole command of the start, or of the job to be ended: the line for the shell,
+	// with its alias replaced; argv as a POSIX shell would read it; the path of an
+	// interactive shell. For write, the input: text as it is, keys in angle brackets as in
+	// <Ctrl-C>, and *** for all of it if it is secret or the terminal does not show it. At
+	// most 65536 bytes; anything longer is policyDenied without a question.
 	Command string `json:"command"`
-	// Every command root in the command, once each, in the order of the line: what it would
-	// run, and what env, sudo, sh -c and their like are given. Empty for write.
+	// All command roots in the command, once each, in the order of the line: the commands
+	// that it would run, and those given to env, sudo, sh -c and the like. Empty for write.
 	Roots List[string] `json:"roots"`
-	// Whether the command may run something that is not in roots, since that cannot be known
-	// from reading it. True for write.
+	// Whether the command may run something that is not in roots, since reading it cannot
+	// tell. True for write.
 	Unknown bool `json:"unknown"`
-	// Whether an answer of always would be kept. If it is false, always counts as once, and
-	// a client should not offer it.
+	// Whether the answer always would be kept. If false, always counts as once, and a client
+	// should not offer it.
 	AlwaysKept bool `json:"alwaysKept"`
 	// The variables that the client has set or unset for this start, in its env or by
 	// env/set and env/unset, and that change which commands run (such as PATH or BASH_ENV).
 	// A value is null if the variable is unset, and *** if it is secret. Absent if there are
-	// none. Of a start by job/start or job/run only.
+	// none. Only for job/start and job/run.
 	Variables map[string]*string `json:"variables,omitzero"`
-	// A text that stands for all variables that the start would get: two starts whose texts
-	// are equal get the same environment. It tells nothing of the values, and means nothing
-	// to another server. A client that denies a start, has its person asked, and makes the
-	// same start again later can compare it. Of a start by job/start or job/run only.
+	// A text that identifies all variables of the start: two starts with equal texts get the
+	// same environment. It reveals nothing of the values, and means nothing to another
+	// server. A client that denies a start, asks its person, and repeats the same start
+	// later can compare it. Only for job/start and job/run.
 	Environment *string `json:"environment,omitempty"`
-	// The job that would be written to, or ended. Absent for start.
+	// The job to be written to or ended. Absent for start.
 	Handle *int64 `json:"handle,omitempty"`
-	// The directory in which the command starts, or the job has been started; absolute,
+	// The directory in which the command starts, or in which the job was started; absolute,
 	// without symlinks.
 	Cwd string `json:"cwd"`
-	// The file that the start gives the command as its standard input, as it names it.
-	// Absent for none.
+	// The file for the command's standard input, as the start names it. Absent if none.
 	StdinFile *string `json:"stdinFile,omitempty"`
-	// The file into which the standard output goes, as the start names it. Absent for none.
+	// The file for the standard output, as the start names it. Absent if none.
 	StdoutFile *string `json:"stdoutFile,omitempty"`
-	// The file into which the standard error goes, as the start names it. Absent for none.
+	// The file for the standard error, as the start names it. Absent if none.
 	StderrFile *string `json:"stderrFile,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ClientConfirmResult: What the person says.
+// ClientConfirmResult: The person's answer.
 type ClientConfirmResult struct {
-	// What the person says.
+	// The person's answer.
 	Outcome ConfirmOutcome `json:"outcome"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ClientSecretParams: Who asks, and for what.
+// ClientSecretParams: The program that asks, and its prompt.
 type ClientSecretParams struct {
-	// The job's handle. The answer to the request that has started the job may come later.
+	// The job's handle. The answer to the request that started the job may come later.
 	Handle int64 `json:"handle"`
-	// Names the wait for input. The same wait is never asked for twice.
+	// Identifies the wait for input. Each wait is asked for at most once.
 	WaitID string `json:"waitId"`
-	// The line on which the cursor stands, as in job/waitingForInput.
+	// The line of the cursor, as in job/waitingForInput.
 	Prompt string `json:"prompt"`
-	// What runs in the terminal's foreground, or where that is not known the job's command;
-	// cut to 1024 bytes. What a program calls itself and prints is no proof of who asks.
+	// The command in the terminal's foreground, or the job's command if that is unknown; cut
+	// to 1024 bytes. A program's name and output are no proof of its identity.
 	Command string `json:"command"`
-	// How many passwords in a row this command has asked for, this one included: from 2 on
-	// the one before may have been wrong.
+	// Number of passwords in a row that this command has asked for, including this one: from
+	// 2 on the previous one may have been wrong.
 	Attempt int64 `json:"attempt"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ClientSecretResult: The password, or that there is none.
+// ClientSecretResult: The password, or a refusal.
 type ClientSecretResult struct {
-	// The password, without a line end. It is typed with one behind it, and kept out of
-	// every record as with secret of job/write; where a program prints it, *** stands in its
-	// place, if it has 6 bytes or more. Nothing is typed if the wait is over.
+	// The password, without a line end. It is typed with a line end, and kept out of all
+	// records like secret input of job/write; if a program prints it and it has 6 bytes or
+	// more, *** replaces it. Nothing is typed if the wait is over.
 	Value *string `json:"value,omitempty"`
-	// The person has none to give: nothing is typed, and the job goes on waiting.
+	// True if the person gives no password: nothing is typed, and the job goes on waiting.
 	Declined *bool `json:"declined,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// Stream: pty: what a terminal job writes, its output and errors together. stdout,
-// stderr: the two pipes of a pipe job.
+// Stream: pty: the output of a terminal job, stdout and stderr together. stdout, stderr:
+// the two pipes of a pipe job.
 type Stream string
 
 // The values of Stream.
@@ -136,8 +135,8 @@ const (
 	StreamStderr Stream = "stderr"
 )
 
-// Mode: pty: the job has a terminal of its own. pipe: its output comes through pipes,
-// apart for stdout and stderr.
+// Mode: pty: the job has its own terminal. pipe: its output comes through pipes, separate
+// for stdout and stderr.
 type Mode string
 
 // The values of Mode.
@@ -146,9 +145,9 @@ const (
 	ModePipe Mode = "pipe"
 )
 
-// Status: running: the leader runs. stopped: it is stopped by a signal. exited: it ended,
-// and something that it started is still alive. closed: nothing of the job is alive. A
-// job is live until closed.
+// Status: running: the leader runs. stopped: a signal stopped it. exited: it ended, and
+// processes that it started are alive. closed: nothing of the job is alive. A job is live
+// until it is closed.
 type Status string
 
 // The values of Status.
@@ -176,9 +175,9 @@ const (
 	EventNameClosed          EventName = "closed"
 )
 
-// Encoding: How output bytes are written in JSON. text: as a string; bytes that are no
-// UTF-8 come as base64 all the same, so that nothing is lost. base64: always as standard
-// base64 with padding.
+// Encoding: The JSON form of output bytes. text: a string; bytes that are not UTF-8 come
+// as base64 instead, so that nothing is lost. base64: always standard base64 with
+// padding.
 type Encoding string
 
 // The values of Encoding.
@@ -187,8 +186,8 @@ const (
 	EncodingBase64 Encoding = "base64"
 )
 
-// StdinKeyword: null: the job reads the null device and sees the end of its input at
-// once. open: a pipe that job/write fills and its eof closes.
+// StdinKeyword: null: the job reads the null device, so its input ends at once. open: a
+// pipe for job/write, closed by its eof.
 type StdinKeyword string
 
 // The values of StdinKeyword.
@@ -197,21 +196,21 @@ const (
 	StdinKeywordOpen StdinKeyword = "open"
 )
 
-// StdinContent: What the job reads, and then the end of its input: exactly one of text
-// and file. job/write to such a job is notInteractive.
+// StdinContent: The job's whole input, then end of file: exactly one of text and file.
+// job/write to such a job is notInteractive.
 type StdinContent struct {
-	// The text itself, in UTF-8, however long the message may be. The job reads it as a file
-	// in memory, which it cannot change.
+	// The text, in UTF-8, as long as the message may be. The job reads it as a file in
+	// memory, which it cannot change.
 	Text *string `json:"text,omitempty"`
-	// A file that is there; a relative path counts from the job's cwd. It is opened by the
-	// server, and has to be a regular file, inside allowedDirectories where those are set,
-	// symlinks resolved; or the null device. Errors: invalidParams (it is not there, or is
-	// no such file), permissionDenied, directoryNotAllowed.
+	// An existing file; a relative path counts from the job's cwd. The server opens it. It
+	// must be a regular file, inside allowedDirectories if they are set, symlinks resolved;
+	// or the null device. Errors: invalidParams (it does not exist, or is no such file),
+	// permissionDenied, directoryNotAllowed.
 	File *string `json:"file,omitempty"`
 }
 
 // StderrTarget: separate: a stream of its own. merge: into stdout, in the order in which
-// it was written. discard: nowhere.
+// it was written. discard: thrown away.
 type StderrTarget string
 
 // The values of StderrTarget.
@@ -221,9 +220,9 @@ const (
 	StderrTargetDiscard  StderrTarget = "discard"
 )
 
-// LimitName: What a job can be limited in. processes: how many may be alive at a time.
-// memoryBytes: memory. cpuMs: time on a processor. openFiles: descriptors. outputBytes:
-// what it writes to its streams.
+// LimitName: What a limit bounds. processes: live processes at a time. memoryBytes:
+// memory. cpuMs: processor time. openFiles: descriptors. outputBytes: output to the job's
+// streams.
 type LimitName string
 
 // The values of LimitName.
@@ -235,28 +234,26 @@ const (
 	LimitNameOutputBytes LimitName = "outputBytes"
 )
 
-// JobLimits: What a job may take at most. One that is more than the operating system
-// allows in any case is the operating system's, and JobInfo.limits says so. A job that
-// goes beyond processes, cpuMs or outputBytes is ended, with all that it started and with
-// a grace of shutdownGraceMs; beyond memoryBytes and openFiles the operating system
-// refuses the program more, and the program decides what comes of it. Errors:
-// unsupported.
+// JobLimits: Limits of a job. A limit above the operating system's own is reduced to
+// that; JobInfo.limits has the values in effect. A job that exceeds processes, cpuMs or
+// outputBytes is ended, with all that it started, after a grace of shutdownGraceMs.
+// Beyond memoryBytes and openFiles the operating system refuses the program more, and the
+// program decides how to react. Errors: unsupported.
 type JobLimits struct {
-	// How many processes of the job, the leader among them, may be alive at a time.
+	// Live processes of the job at a time, including the leader.
 	Processes *int64 `json:"processes,omitempty"`
-	// Bytes of memory; at least 1048576 (1 MiB).
+	// Memory in bytes; at least 1048576 (1 MiB).
 	MemoryBytes *int64 `json:"memoryBytes,omitempty"`
-	// Milliseconds of processor time.
+	// Processor time in milliseconds.
 	CpuMs *int64 `json:"cpuMs,omitempty"`
-	// Descriptors, the standard ones among them; at least 4, since a program needs one to be
-	// loaded.
+	// Open descriptors, including the standard ones; at least 4, since loading a program
+	// needs one.
 	OpenFiles *int64 `json:"openFiles,omitempty"`
-	// Bytes that the job writes to its streams, all together; what it writes beyond is not
-	// kept.
+	// Bytes that the job writes to all its streams together; output beyond that is not kept.
 	OutputBytes *int64 `json:"outputBytes,omitempty"`
 }
 
-// LimitBy: Who holds a job to a limit. server: the server or its keeper, which counts.
+// LimitBy: The enforcer of a limit. server: the server or its keeper, by counting.
 // rlimit: the operating system, by a resource limit of the process. cgroup: the operating
 // system, by a control group.
 type LimitBy string
@@ -268,8 +265,8 @@ const (
 	LimitByCgroup LimitBy = "cgroup"
 )
 
-// LimitPer: What a limit counts. process: each process of the job by itself, so that a
-// job of several may take several times as much. job: all of the job together.
+// LimitPer: The scope of a limit. process: each process of the job by itself, so that a
+// job with several may use several times as much. job: all processes of the job together.
 type LimitPer string
 
 // The values of LimitPer.
@@ -278,23 +275,23 @@ const (
 	LimitPerJob     LimitPer = "job"
 )
 
-// LimitInfo: A limit that a job is held to.
+// LimitInfo: A limit in effect for a job.
 type LimitInfo struct {
-	// The limit in effect, in the unit that its name says: what was asked for, or what can
-	// be had that is nearest to it.
+	// The limit in effect, in the unit that its name says: the requested value, or the
+	// nearest possible one.
 	Max int64 `json:"max"`
-	// Who holds the job to it.
+	// The enforcer of the limit.
 	By LimitBy `json:"by"`
-	// What it counts.
+	// The scope of the limit.
 	Per LimitPer `json:"per"`
 }
 
-// ExitReason: exited: by itself. signaled: by a signal that did not come from here.
-// killed: by a client. timeout: by the timeoutMs of job/run, by killAfterMs or by
-// jobTimeoutMs. limit: by a limit (see limit). shutdown: by the server's end. lost: the
-// server lost the job from sight, how it ended is not known. The reason is settled before
-// a signal is sent, so that a kill never reads as a crash: a job that handles TERM and
-// exits with 0 is killed with code 0.
+// ExitReason: exited: by itself. signaled: by a signal from elsewhere. killed: by a
+// client. timeout: by the timeoutMs of job/run, by killAfterMs or by jobTimeoutMs. limit:
+// by a limit (see limit). shutdown: by the server's end. lost: the server lost track of
+// the job, so how it ended is unknown. The reason is settled before a signal is sent, so
+// a kill never looks like a crash: a job that handles TERM and exits with 0 is killed
+// with code 0.
 type ExitReason string
 
 // The values of ExitReason.
@@ -308,24 +305,24 @@ const (
 	ExitReasonLost     ExitReason = "lost"
 )
 
-// Exit: How the leader (the command itself) ended. What is not known is null, never
+// Exit: How the leader (the command itself) ended. Unknown values are null, never
 // invented.
 type Exit struct {
-	// The exit status; null when a signal ended the leader, or when it is not known.
+	// The exit status; null if a signal ended the leader, or if unknown.
 	Code *int64 `json:"code"`
-	// The name of the signal that ended the leader, such as SIGKILL; null when it exited, or
-	// when it is not known.
+	// The name of the signal that ended the leader, such as SIGKILL; null if it exited, or
+	// if unknown.
 	Signal *string `json:"signal"`
-	// Whether the operating system said that it wrote a core dump.
+	// Whether the operating system reported a core dump.
 	CoreDumped bool `json:"coreDumped"`
 	// Why the job ended.
 	Reason ExitReason `json:"reason"`
-	// Which limit ended the job; there with reason limit, and only then.
+	// The limit that ended the job; present only with reason limit.
 	Limit *LimitName `json:"limit,omitempty"`
 }
 
-// Gap: Bytes that are not there any more, because a cap dropped them: the range from
-// (inclusive) to to (exclusive) of the stream.
+// Gap: Bytes that are no longer stored, because a cap dropped them: a range of the
+// stream, from inclusive, to exclusive.
 type Gap struct {
 	// Offset of the first missing byte.
 	From int64 `json:"from"`
@@ -335,9 +332,9 @@ type Gap struct {
 
 // Process: A process of a job.
 type Process struct {
-	// Its process id.
+	// The process id.
 	PID int64 `json:"pid"`
-	// Its command line as the operating system tells it, cut at 256 bytes.
+	// The command line as the operating system reports it, cut to 256 bytes.
 	Command string `json:"command"`
 }
 
@@ -345,65 +342,63 @@ type Process struct {
 type ListeningPort struct {
 	// The port.
 	Port int64 `json:"port"`
-	// The address on which it is listened to: 0.0.0.0 and :: mean all.
+	// The listening address; 0.0.0.0 and :: mean all.
 	Address string `json:"address"`
-	// The process that listens, of several that share the socket the first one; absent where
-	// it is not known.
+	// The listening process (the first of several that share the socket); absent if unknown.
 	PID *int64 `json:"pid,omitempty"`
 }
 
-// Survivor: A process of a job that is alive although the job was ended.
+// Survivor: A process of a job that is still alive after the job was ended.
 type Survivor struct {
-	// Its process id.
+	// The process id.
 	PID int64 `json:"pid"`
-	// Its command line as the operating system tells it, cut at 256 bytes.
+	// The command line as the operating system reports it, cut to 256 bytes.
 	Command string `json:"command"`
-	// Why it is alive, in words for people.
+	// Why it is still alive, for people.
 	Why string `json:"why"`
 }
 
-// StreamPosition: How far a stream has come.
+// StreamPosition: The length of a stream so far.
 type StreamPosition struct {
-	// Offset of the next byte that will come: the number of bytes written so far.
+	// Offset of the next byte to come: the number of bytes written so far.
 	NextOffset int64 `json:"nextOffset"`
 }
 
-// StreamInfo: How far a stream has come, and what of it can still be read.
+// StreamInfo: The length of a stream so far, and its stored ranges.
 type StreamInfo struct {
-	// Offset of the next byte that will come: the number of bytes written so far.
+	// Offset of the next byte to come: the number of bytes written so far.
 	NextOffset int64 `json:"nextOffset"`
-	// The ranges that can still be read, in order; more than one where a cap dropped the
-	// middle.
+	// The stored ranges, in order; more than one if a cap dropped the middle.
 	Kept List[[]int64] `json:"kept"`
 }
 
-// JobState: A job in short, as it comes in outcomes and results.
+// JobState: The short form of a job's state, in outcomes and results.
 type JobState struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
 	// The name that the client gave the job; absent if none.
 	Name *string `json:"name,omitempty"`
-	// What the job is doing.
+	// The job's status.
 	Status Status `json:"status"`
 	// How the leader ended; absent while it is alive.
 	Exit *Exit `json:"exit,omitempty"`
-	// The job's wait for input, if one is known; absent where it waits for none, and where
-	// nobody has asked for it.
+	// The job's last known wait for input; absent if it is not waiting, or if no request or
+	// event needed to know.
 	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
-	// Each stream of the job by its name; what goes to a file of stdoutFile or stderrFile is
-	// none.
+	// The job's streams by name. Output that goes to a stdoutFile or stderrFile is no
+	// stream.
 	Streams Map[StreamPosition] `json:"streams"`
 }
 
-// OutputFileError: Why an output file is not complete.
+// OutputFileError: Why an output file is incomplete.
 type OutputFileError struct {
 	// Absolute path of the file.
 	Path string `json:"path"`
-	// What went wrong, for a person to read.
+	// What went wrong, for people.
 	Reason string `json:"reason"`
 }
 
-// JobInfoMember: A member of a job's info that may be long.
+// JobInfoMember: A member of JobInfo that may be long.
 type JobInfoMember string
 
 // The values of JobInfoMember.
@@ -421,39 +416,39 @@ const (
 	JobInfoMemberPorts            JobInfoMember = "ports"
 )
 
-// JobInfo: All that is known of a job.
+// JobInfo: The full description of a job.
 type JobInfo struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
 	// The name that the client gave the job; absent if none.
 	Name *string `json:"name,omitempty"`
-	// What the job is doing.
+	// The job's status.
 	Status Status `json:"status"`
 	// How the leader ended; absent while it is alive.
 	Exit *Exit `json:"exit,omitempty"`
-	// Whether the job waits for input. In job/get: as of now, where the job has an input and
-	// its leader lives; absent where the server cannot tell. Elsewhere: its wait for input,
-	// if one is known.
+	// The job's wait for input. In job/get: the present state, if the job has an input and
+	// its leader is alive; absent if the server cannot tell. Elsewhere: the last known wait,
+	// if any.
 	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
 	// As given at the start; absent if none.
 	Description *string `json:"description,omitempty"`
 	// As given at the start; absent if none.
 	Group *string `json:"group,omitempty"`
-	// The command line that was given to the shell; absent where the job was started by argv
-	// or is an interactive shell.
+	// The command line for the shell; absent if the job was started by argv or is an
+	// interactive shell.
 	Command *string `json:"command,omitempty"`
-	// The program and its arguments as they were run, the shell included.
+	// The program and its arguments as executed, including the shell.
 	Argv List[string] `json:"argv"`
-	// Path of the shell that runs the command; absent where the job was started by argv.
+	// Path of the shell that runs the command; absent if the job was started by argv.
 	Shell *string `json:"shell,omitempty"`
-	// The directory in which the job was started; absolute. Without symlinks where
-	// allowedDirectories are set, or where the name of the start does not lead to it with
-	// its dots taken off.
+	// The directory in which the job was started; absolute. It is the real path, without
+	// symlinks, if allowedDirectories is set, or if the given name without . and .. does not
+	// lead to the same directory.
 	Cwd string `json:"cwd"`
 	// Whether the job has a terminal.
 	Mode Mode `json:"mode"`
-	// Why the job runs in pipe mode although a terminal is the default; absent where the
-	// mode is the one asked for.
+	// Why the job runs in pipe mode although a terminal is the default; absent if it has the
+	// requested mode.
 	ModeReason *string `json:"modeReason,omitempty"`
 	// Process id of the leader: the command itself.
 	PID int64 `json:"pid"`
@@ -461,58 +456,58 @@ type JobInfo struct {
 	StartedAt string `json:"startedAt"`
 	// When the leader ended; absent while it is alive.
 	EndedAt *string `json:"endedAt,omitempty"`
-	// Milliseconds from the start to the leader's end, or to now while it is alive.
+	// Milliseconds from the start to the leader's end, or until now while it is alive.
 	DurationMs int64 `json:"durationMs"`
-	// Milliseconds since output last came or the program last took input, or since the start
-	// if neither has happened. Absent: the leader has ended.
+	// Milliseconds since the last output, or since the program last took input, or since the
+	// start if neither has happened. Absent if the leader has ended.
 	IdleMs *int64 `json:"idleMs,omitempty"`
-	// Width of the terminal in columns; 0 for a job that has none (pipe mode).
+	// Width of the terminal in columns; 0 for a job without a terminal (pipe mode).
 	Cols int64 `json:"cols"`
-	// Height of the terminal in rows; 0 for a job that has none (pipe mode).
+	// Height of the terminal in rows; 0 for a job without a terminal (pipe mode).
 	Rows int64 `json:"rows"`
-	// The title that the job gave its terminal, at most 4096 bytes; absent if none.
+	// The terminal title set by the job, at most 4096 bytes; absent if none.
 	Title *string `json:"title,omitempty"`
-	// The directory in which the program in the terminal says that it works, as an absolute
-	// path; absent where it has said nothing.
+	// The working directory that the program in the terminal has reported, as an absolute
+	// path; absent if it has reported none.
 	CurrentDirectory *string `json:"currentDirectory,omitempty"`
-	// What runs in the terminal's foreground: the leader of its process group, or another
-	// member where that has ended; absent in pipe mode, after the job's leader has ended,
-	// and where it cannot be told.
+	// The terminal's foreground process: the leader of the foreground process group, or
+	// another member if that has ended. Absent in pipe mode, after the job's leader has
+	// ended, and if unknown.
 	Foreground *Process `json:"foreground,omitempty"`
-	// What the job started and is alive besides the leader.
+	// Live processes of the job besides the leader.
 	Background List[Process] `json:"background"`
-	// The family of the shell, as platform/get names it, where the job has shell
-	// integration: what job/exec and job/history need. Absent where it has none, and where
-	// another program has taken the shell's place.
+	// The shell's family, as in platform/get, if the job has shell integration, which
+	// job/exec and job/history need. Absent if it has none, or if another program has taken
+	// the shell's place.
 	ShellIntegration *string `json:"shellIntegration,omitempty"`
-	// The TCP ports on which processes of the job listen, the lowest first, at most 256: as
-	// of now in job/get, elsewhere as the last job/get has found them. Absent where nobody
-	// has looked, where it cannot be seen (capabilities.conditions lacks port), and of a
-	// closed job.
+	// The TCP ports on which processes of the job listen, lowest first, at most 256: the
+	// present ones in job/get, elsewhere those that the last job/get found. Absent before
+	// the first job/get, if the server cannot see ports (capabilities.conditions lacks
+	// port), and for a closed job.
 	Ports []ListeningPort `json:"ports,omitzero"`
-	// Each stream of the job by its name; what goes to a file of stdoutFile or stderrFile is
-	// none.
+	// The job's streams by name. Output that goes to a stdoutFile or stderrFile is no
+	// stream.
 	Streams Map[StreamInfo] `json:"streams"`
 	// Milliseconds from the start after which the job is ended: the shorter of killAfterMs
-	// and jobTimeoutMs; absent where there is neither.
+	// and jobTimeoutMs; absent if neither is set.
 	KillAfterMs *int64 `json:"killAfterMs,omitempty"`
-	// The limits that the job is held to, by name; absent where there are none.
+	// The limits in effect for the job, by name; absent if there are none.
 	Limits map[string]LimitInfo `json:"limits,omitzero"`
-	// The patterns that are watched for, in the order of their watchId.
+	// The job's watches, in the order of their watchId.
 	Watches List[WatchInfo] `json:"watches"`
-	// Which members are cut at their ends, because the message would have been longer than
-	// maxMessageBytes; absent: none. Of argv, watches and ports the last items are left out.
+	// The members that were cut at the end, because the message would have exceeded
+	// maxMessageBytes; absent if none. argv, watches and ports lose their last items.
 	Truncated []JobInfoMember `json:"truncated,omitzero"`
 	// Absolute path of the directory that holds the job's output files, from the first byte
-	// on; absent where output is kept in memory alone.
+	// on; absent if output is kept in memory only.
 	OutputDirectory *string `json:"outputDirectory,omitempty"`
-	// Which output file could not be made or written, and why: what the job writes from then
-	// on is kept in memory alone. Absent where none failed.
+	// The output file that could not be created or written, and the reason: later output is
+	// kept in memory only. Absent if none failed.
 	OutputFileError *OutputFileError `json:"outputFileError,omitempty"`
 }
 
-// CommandOrigin: How a command came to its shell. exec: by job/exec. typed: at the
-// prompt, as by job/write.
+// CommandOrigin: The origin of a command. exec: job/exec. typed: typed at the prompt, as
+// by job/write.
 type CommandOrigin string
 
 // The values of CommandOrigin.
@@ -521,47 +516,45 @@ const (
 	CommandOriginTyped CommandOrigin = "typed"
 )
 
-// OutputRange: What a command wrote: the bytes of the stream pty from from (inclusive) to
-// to (exclusive), as job/read and job/search take them.
+// OutputRange: The place of a command's output: a range of bytes of the stream pty (from
+// inclusive, to exclusive), as job/read and job/search take them.
 type OutputRange struct {
 	// Offset of its first byte.
 	From int64 `json:"from"`
-	// Offset of the first byte that is not its own; absent in job/history while the command
-	// runs.
+	// Offset of the first byte behind it; absent in job/history while the command runs.
 	To *int64 `json:"to,omitempty"`
 }
 
-// ShellCommand: A command that a shell has run, or runs.
+// ShellCommand: A command that a shell runs or has run.
 type ShellCommand struct {
-	// Names a command of a shell job with shell integration: counted from 1 per job, those
-	// of job/exec as they are asked for, those that are typed as they begin.
+	// Identifies a command of a shell job with shell integration: counted from 1 per job;
+	// commands of job/exec are numbered when requested, typed ones when they begin.
 	CommandID int64 `json:"commandId"`
-	// Its text; absent where the shell did not tell it.
+	// The text of the command; absent if the shell did not report it.
 	Command *string `json:"command,omitempty"`
-	// Whether command is cut at its end: because the message would have been longer than
-	// maxMessageBytes; in an outcome, at 4096 bytes. Absent: false.
+	// Whether command is cut at its end: because the message would have exceeded
+	// maxMessageBytes, or, in an outcome, to 4096 bytes. Absent if not.
 	Truncated *bool `json:"truncated,omitempty"`
-	// How it came to the shell.
+	// The origin of the command.
 	Origin CommandOrigin `json:"origin"`
-	// Its exit status; null while it has not ended, and where the shell has ended without
-	// telling one.
+	// The exit status; null while it runs, and if the shell ended without reporting one.
 	ExitCode *int64 `json:"exitCode"`
 	// When the shell began it.
 	StartedAt string `json:"startedAt"`
-	// When it ended; absent while it has not.
+	// When it ended; absent before that.
 	EndedAt *string `json:"endedAt,omitempty"`
-	// Milliseconds from its start to its end, or to now while it runs.
+	// Milliseconds from its start to its end, or until now while it runs.
 	DurationMs int64 `json:"durationMs"`
-	// The shell's directory when it had ended; absent where that is not known.
+	// The shell's directory at the end of the command; absent if unknown.
 	Cwd *string `json:"cwd,omitempty"`
-	// Where what it wrote stands in the stream pty, in raw bytes.
+	// The place of its output in the stream pty, in raw bytes.
 	Output OutputRange `json:"output"`
-	// Whether it has ended, or its shell has.
+	// Whether the command, or its shell, has ended.
 	Finished bool `json:"finished"`
 }
 
-// HintKind: commandNotFound: no such program. permissionDenied: it is there and may not
-// be run.
+// HintKind: commandNotFound: the program does not exist. permissionDenied: it exists and
+// may not be run.
 type HintKind string
 
 // The values of HintKind.
@@ -570,26 +563,25 @@ const (
 	HintKindPermissionDenied HintKind = "permissionDenied"
 )
 
-// Hint: Why a shell could not run a command (exit status 126 or 127), with what helps to
-// mend it.
+// Hint: Why a shell could not run a command (exit status 126 or 127), with suggestions
+// for a fix.
 type Hint struct {
 	// What went wrong.
 	Kind HintKind `json:"kind"`
-	// The word that could not be run; absent where it is not known.
+	// The word that could not be run; absent if unknown.
 	Command *string `json:"command,omitempty"`
-	// Near names that are on PATH, the nearest first, none that allowCommands or
+	// Similar names on PATH, most similar first, without those that allowCommands or
 	// denyCommands forbids; absent if there are none.
 	Suggestions []string `json:"suggestions,omitzero"`
 	// The file that was found and may not be run; absent if there is none.
 	Path *string `json:"path,omitempty"`
 }
 
-// EnvSource: Where a variable comes from, each on top of those before it. server: the
-// server's own environment. login: the login shell has set or changed it. profile: the
-// profile that the start names. policy: options.env.set. client: env/set. builtin: what a
-// job gets for how it is started, as PWD and TERM. start: the env of the start. shell:
-// the job, a shell with integration, has set or changed it since, or env/set has in that
-// shell.
+// EnvSource: The source of a variable; each overrides those before it. server: the
+// server's own environment. login: set or changed by the login shell. profile: the
+// profile of the start. policy: options.env.set. client: env/set. builtin: added for the
+// kind of start, such as PWD and TERM. start: the env of the start. shell: set or changed
+// since by the job, a shell with integration, or by env/set in that shell.
 type EnvSource string
 
 // The values of EnvSource.
@@ -604,7 +596,7 @@ const (
 	EnvSourceShell   EnvSource = "shell"
 )
 
-// EnvScope: For whom a variable is set. global: for all later starts. job: for one job.
+// EnvScope: The scope of a variable. global: all later starts. job: one job.
 type EnvScope string
 
 // The values of EnvScope.
@@ -614,9 +606,9 @@ const (
 )
 
 // ProfileName: A set of variables for a kind of use. interactive: none, for a person at
-// the client. agent: for a program at the client, which nothing shall wait for: no pager,
-// an editor that fails and says so, no colours, no questions. capabilities.profiles has
-// the variables.
+// the client. agent: for a program at the client, so that nothing waits for a person: no
+// pager, an editor that fails with a message, no colours, no questions.
+// capabilities.profiles lists the variables.
 type ProfileName string
 
 // The values of ProfileName.
@@ -625,23 +617,22 @@ const (
 	ProfileNameAgent       ProfileName = "agent"
 )
 
-// ShellFeatures: What command lines of a shell can have.
+// ShellFeatures: Features of the shell's command lines.
 type ShellFeatures struct {
-	// One command's output as the input of the next.
+	// The output of a command as the input of the next.
 	Pipelines bool `json:"pipelines"`
-	// Output into files with >, and errors after it with 2>&1.
+	// Output into files with >, and errors to the same place with 2>&1.
 	Redirects bool `json:"redirects"`
-	// Commands that are not waited for.
+	// Commands in the background, which the shell does not wait for.
 	BackgroundJobs bool `json:"backgroundJobs"`
-	// Input that stands in the line itself, behind <<.
+	// Input in the command line itself, behind <<.
 	Heredoc bool `json:"heredoc"`
 }
 
-// PatternTarget: What a pattern looks at. plain: the output with escape sequences
-// removed; CR and LF stay. raw: the bytes as they came. screen: the lines that the
-// terminal's screen shows, without blanks at their ends, with LF between them. A job
-// without a terminal has none (invalidParams); unsupported where
-// capabilities.screen.formats is empty.
+// PatternTarget: What a pattern is matched against. plain: the output without escape
+// sequences; CR and LF stay. raw: the bytes as they came. screen: the lines of the
+// terminal's screen without trailing blanks, joined by LF. screen is invalidParams for a
+// job without a terminal, and unsupported if capabilities.screen.formats is empty.
 type PatternTarget string
 
 // The values of PatternTarget.
@@ -651,11 +642,11 @@ const (
 	PatternTargetScreen PatternTarget = "screen"
 )
 
-// WatchTarget: What a watch looks at. plain: the output with escape sequences removed; CR
-// and LF stay. raw: the bytes as they came. screen: the lines that the terminal's screen
-// shows, without blanks at their ends, with LF between them; it matches again only when
-// what matched is gone or is another text. A job without a terminal has none
-// (invalidParams); unsupported where capabilities.screen.formats is empty.
+// WatchTarget: What a watch is matched against. plain: the output without escape
+// sequences; CR and LF stay. raw: the bytes as they came. screen: the lines of the
+// terminal's screen without trailing blanks, joined by LF; it matches again only after
+// the match was gone or has another text. screen is invalidParams for a job without a
+// terminal, and unsupported if capabilities.screen.formats is empty.
 type WatchTarget string
 
 // The values of WatchTarget.
@@ -665,41 +656,41 @@ const (
 	WatchTargetScreen WatchTarget = "screen"
 )
 
-// Watch: A pattern that is looked for in a job's output as long as the job lives; each
+// Watch: A pattern that is matched against a job's output for the life of the job; each
 // match is a job/patternMatched. Errors: invalidPattern.
 type Watch struct {
-	// An ECMAScript regular expression of 1 to 4096 characters. A match counts at once when
-	// no further byte can change it; one that leans on the end of what came so far counts
-	// once the job waits for input, has been quiet for 50 ms, or has ended.
+	// An ECMAScript regular expression of 1 to 4096 characters. A match counts at once if no
+	// further byte can change it; one that depends on the end of the output so far counts
+	// once the job waits for input, has been quiet for 50 milliseconds, or has ended.
 	Pattern string `json:"pattern"`
 	// ECMAScript flags, each at most once: i (ignore case), m (^ and $ at each line), s (.
 	// matches line breaks), u (Unicode). Default: none.
 	Flags *string `json:"flags,omitempty"`
-	// What the pattern looks at. Default plain.
+	// What the pattern is matched against. Default: plain.
 	On *WatchTarget `json:"on,omitempty"`
-	// Whether the watch ends with its first match. Default false.
+	// Whether the watch ends with its first match. Default: false.
 	Once *bool `json:"once,omitempty"`
-	// The stream to look at. Absent: each stream of the job.
+	// The stream to match. Absent: every stream of the job.
 	Stream *Stream `json:"stream,omitempty"`
 }
 
-// WatchInfo: A pattern that is watched for.
+// WatchInfo: An active watch.
 type WatchInfo struct {
-	// The watch's number, counted from 1 per job, those of the start first.
+	// The watch's number, counted from 1 per job; those of the start come first.
 	WatchID int64 `json:"watchId"`
-	// The regular expression, as it was given.
+	// The regular expression, as given.
 	Pattern string `json:"pattern"`
 	// Its flags; absent if none.
 	Flags *string `json:"flags,omitempty"`
-	// What the pattern looks at.
+	// What the pattern is matched against.
 	On WatchTarget `json:"on"`
-	// The stream that it looks at; absent: each.
+	// The stream that is matched; absent: every stream.
 	Stream *Stream `json:"stream,omitempty"`
-	// Whether the watch ends with its first match; absent: false.
+	// Whether the watch ends with its first match; absent if not.
 	Once *bool `json:"once,omitempty"`
 }
 
-// InputConfidence: How surely a job is known to be reading input. exact: the operating
+// InputConfidence: How certain it is that a job is reading input. exact: the operating
 // system says so. likely: it polls with a timeout. guess: the platform cannot tell.
 type InputConfidence string
 
@@ -710,8 +701,9 @@ const (
 	InputConfidenceGuess  InputConfidence = "guess"
 )
 
-// InputKind: What a job reads. line: a line, with the kernel's line editing. password: a
-// line with echo off. raw: single keys. fullscreen: single keys, on the alternate screen.
+// InputKind: The kind of input that a job reads. line: a line, with the kernel's line
+// editing. password: a line with echo off. raw: single keys. fullscreen: single keys, on
+// the alternate screen.
 type InputKind string
 
 // The values of InputKind.
@@ -722,9 +714,9 @@ const (
 	InputKindFullscreen InputKind = "fullscreen"
 )
 
-// InputState: reading: the job does nothing but wait for input. listening: it takes input
-// and also serves other things, such as a connection, a timer or a part of it that is at
-// work: nobody can tell whether it wants any now.
+// InputState: reading: the job only waits for input. listening: it takes input and also
+// does other things, such as a connection, a timer or a busy thread: whether it wants
+// input now is unknown.
 type InputState string
 
 // The values of InputState.
@@ -733,88 +725,86 @@ const (
 	InputStateListening InputState = "listening"
 )
 
-// WaitingForInput: Whether a job waits for input, and how that is known. What a job types
-// is not in it.
+// WaitingForInput: Whether a job waits for input, and the evidence. It does not include
+// typed input.
 type WaitingForInput struct {
-	// Whether it waits. All the rest but why is there only where it does.
+	// Whether the job waits. If false, of the other members only why may be present.
 	Waiting bool `json:"waiting"`
-	// Names this wait; for ifWaiting of job/write.
+	// Identifies this wait; for ifWaiting of job/write.
 	WaitID *string `json:"waitId,omitempty"`
-	// Whether it does anything beside.
+	// Whether the job does other things as well.
 	State *InputState `json:"state,omitempty"`
-	// What it reads. A job without a terminal reads lines.
+	// The kind of input. A job without a terminal reads lines.
 	Kind *InputKind `json:"kind,omitempty"`
 	// When the wait was first seen.
 	Since *string `json:"since,omitempty"`
-	// The line on which the cursor stands, as a person sees it, without blanks at its end,
-	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
-	// was written last, or of the other where that one has come to its end.
+	// The line of the cursor as displayed, without trailing blanks, at most 1024 characters.
+	// For a job without a terminal: the last line of the stream that was written last, or of
+	// the other one if that has ended.
 	Prompt *string `json:"prompt,omitempty"`
-	// The process that reads; absent where it is not known.
+	// The reading process; absent if unknown.
 	PID *int64 `json:"pid,omitempty"`
-	// What this rests on, in words for people.
+	// The evidence, for people.
 	Why *string `json:"why,omitempty"`
-	// How surely it is known.
+	// How certain the wait is.
 	Confidence *InputConfidence `json:"confidence,omitempty"`
 }
 
 // InputCondition: Which waits for input count.
 type InputCondition struct {
-	// The least confidence that counts. Default likely.
+	// The lowest confidence that counts. Default: likely.
 	MinConfidence *InputConfidence `json:"minConfidence,omitempty"`
 	// The kinds of input that count. Default: all.
 	Kinds []InputKind `json:"kinds,omitzero"`
-	// Whether a job that also serves other things (ssh, a dev server with a key menu) counts
-	// as reading. Default false.
+	// Whether a job that also does other things (ssh, a dev server with a key menu) counts
+	// as reading. Default: false.
 	Listening *bool `json:"listening,omitempty"`
 }
 
 // Condition: One condition of a wait: exactly one of exit, closed, pattern, input,
 // quietMs, bytes, port and command; flags, on, stream and afterInput go with pattern. A
-// condition that this server cannot see (capabilities.conditions lists those that it can)
-// is the error unsupported. Errors: invalidPattern, unsupported.
+// condition that capabilities.conditions does not list is unsupported. Errors:
+// invalidPattern, unsupported.
 type Condition struct {
-	// Holds when the leader was reaped and its output read. Always true.
+	// Holds if the leader was reaped and its output read. Always true.
 	Exit *bool `json:"exit,omitempty"`
-	// Holds when nothing of the job is left. Always true.
+	// Holds if nothing of the job is alive. Always true.
 	Closed *bool `json:"closed,omitempty"`
-	// An ECMAScript regular expression of 1 to 4096 characters; holds when it matches in
-	// what came since the wait's from. On the screen it is looked for in all that is shown;
-	// with from now or an offset, as in job/write, only once output that came behind it is
-	// shown.
+	// An ECMAScript regular expression of 1 to 4096 characters; holds if it matches output
+	// since the wait's from. On the screen it is matched against the whole screen; if from
+	// is now or an offset, as in job/write, only once later output is shown.
 	Pattern *string `json:"pattern,omitempty"`
 	// ECMAScript flags of the pattern, each at most once: i, m, s, u. Default: none.
 	Flags *string `json:"flags,omitempty"`
-	// What the pattern looks at. Default plain.
+	// What the pattern is matched against. Default: plain.
 	On *PatternTarget `json:"on,omitempty"`
-	// The stream that the pattern looks at. Absent: each stream of the job.
+	// The stream to match. Absent: every stream of the job.
 	Stream *Stream `json:"stream,omitempty"`
-	// Whether the echo of what was typed last is kept from matching: where the kernel
-	// echoes, exactly what it shows; where a program reads single keys, everything up to its
-	// own echo, unless there is none. Default true in job/write, where what was typed last
-	// is that write; else false, and what was typed last is the write of at most 4096 bytes
-	// that was begun last. Not true on the screen, which shows the echo as well.
+	// Whether to exclude the echo of the last input from matching: if the kernel echoes,
+	// exactly its echo; if a program reads single keys, everything up to its own echo,
+	// unless there is none. Default: true in job/write, for the input of that write; else
+	// false, and true means the last begun write of at most 4096 bytes. Must not be true for
+	// the screen, which includes the echo.
 	AfterInput *bool `json:"afterInput,omitempty"`
-	// Holds when the job is reading input; after a write, only once that write was consumed.
-	// True, or an object that says which waits for input count.
+	// Holds if the job is reading input; after a write, only once that write was consumed.
+	// True, or an object that restricts which waits for input count.
 	Input json.RawMessage `json:"input,omitempty"`
-	// Holds when the job has written nothing for this many milliseconds, counted from when
-	// the wait was armed.
+	// Holds if the job has written nothing for this many milliseconds, counted from when the
+	// wait was armed.
 	QuietMs *int64 `json:"quietMs,omitempty"`
-	// Holds when this many bytes, of all streams together, came since the wait's from.
+	// Holds if this many bytes, of all streams together, came since the wait's from.
 	Bytes *int64 `json:"bytes,omitempty"`
-	// Holds when a process of this job listens on this TCP port; 0: on any. If someone else
-	// listens on it, and no process of this job does, the wait ends at once with reason
-	// portInUse.
+	// Holds if a process of this job listens on this TCP port; 0: on any. If another process
+	// listens on it, and none of this job does, the wait ends at once with reason portInUse.
 	Port *int64 `json:"port,omitempty"`
-	// Holds when the command of a shell job that has this commandId has finished, and at
-	// once if it has. A job without shell integration is shellIntegrationUnavailable; a
-	// number that no command has had is invalidParams, and so is any in job/start.
+	// Holds if the command of a shell job with this commandId has finished. Without shell
+	// integration it is shellIntegrationUnavailable; an unknown number is invalidParams, and
+	// so is any number in job/start.
 	Command *int64 `json:"command,omitempty"`
 }
 
-// FromKeyword: start: the job's first byte. now: when the wait is armed. unread: the
-// highest nextOffset that a wait or a cursor read has returned.
+// FromKeyword: start: the job's first byte. now: the moment the wait is armed. unread:
+// the highest nextOffset that a wait or a cursor read has returned.
 type FromKeyword string
 
 // The values of FromKeyword.
@@ -833,10 +823,10 @@ type StreamOffsets struct {
 	Stderr *int64 `json:"stderr,omitempty"`
 }
 
-// WaitFormat: How a wait's output is written. plain: escape sequences removed, redrawn
-// lines folded to their last state. text: the bytes as they came. screen: no output, and
-// in its place what the terminal's screen shows. A job without a terminal has none
-// (invalidParams); unsupported where capabilities.waitFormats does not list it.
+// WaitFormat: The format of a wait's output. plain: without escape sequences, redrawn
+// lines in their last state. text: the bytes as they came. screen: the terminal's screen
+// instead of output. screen is invalidParams for a job without a terminal, and
+// unsupported if capabilities.waitFormats does not list it.
 type WaitFormat string
 
 // The values of WaitFormat.
@@ -846,37 +836,36 @@ const (
 	WaitFormatScreen WaitFormat = "screen"
 )
 
-// Wait: What a request waits for before it is answered. The first condition to hold ends
-// the wait; one that already holds does so at once; of several that hold, the one with
-// the lowest index. The leader's end ends every wait (reason exit, index null) unless
-// closed is among the conditions. Errors: invalidPattern, unsupported.
+// Wait: The conditions for the answer to a request. The first condition to hold ends the
+// wait, at once if it holds already; of several, the one with the lowest index. The
+// leader's end ends every wait (reason exit, index null) unless closed is among the
+// conditions. Errors: invalidPattern, unsupported.
 type Wait struct {
-	// The conditions; may be empty: then the leader's end or the timeout ends the wait.
+	// The conditions; if empty, the leader's end or the timeout ends the wait.
 	Until List[Condition] `json:"until"`
-	// From where on output counts. Default: start in job/start, the moment of the write in
-	// job/write, unread in job/wait.
+	// The place from which output counts. Default: start in job/start, the moment of the
+	// write in job/write, unread in job/wait.
 	From json.RawMessage `json:"from,omitempty"`
-	// Milliseconds after which the wait ends with reason timeout; null: never. Default
+	// Milliseconds after which the wait ends with reason timeout; null: never. Default:
 	// 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// How much output per stream the outcome carries, counted in the format asked for; of
-	// more, head and tail are kept. The mark between them does not count. Default 16384.
+	// Output per stream in the outcome, in bytes of the requested format; of more, head and
+	// tail are kept. The mark between them is not counted. Default: 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// How the output is written. Default plain.
+	// The format of the output. Default: plain.
 	Format *WaitFormat `json:"format,omitempty"`
-	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
-	// it. An empty text (maxBytes 0) has none. Default true.
+	// Whether a cut text has a mark between head and tail (see truncated.mark). An empty
+	// text (maxBytes 0) has none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
-	// Leaves the echo of what was typed last out of the outcome's output, where it is found;
-	// offsets go on counting it. Default false.
+	// Whether to remove the echo of the last input, if found, from the outcome's output;
+	// offsets still count it. Default: false.
 	StripEcho *bool `json:"stripEcho,omitempty"`
 }
 
-// OutcomeReason: What ended a wait: the name of the condition that held; timeout;
-// portInUse: someone else listens on the port (index says which condition);
-// patternFailed: a pattern exceeded its time limit, or what it has to look at is stored
-// and cannot be read. In the data of the errors of the same names: canceled,
-// shuttingDown.
+// OutcomeReason: The end of a wait: the name of the condition that held; timeout;
+// portInUse: another process listens on the port (index says which condition);
+// patternFailed: a pattern exceeded its time limit, or the stored output that it needs
+// cannot be read. In the data of the errors of the same names: canceled, shuttingDown.
 type OutcomeReason string
 
 // The values of OutcomeReason.
@@ -896,88 +885,86 @@ const (
 	OutcomeReasonShuttingDown  OutcomeReason = "shuttingDown"
 )
 
-// Truncated: What was left out of the middle of an output that was longer than maxBytes.
+// Truncated: The part left out of the middle of an output longer than maxBytes.
 type Truncated struct {
 	// Bytes kept from the beginning.
 	HeadBytes int64 `json:"headBytes"`
 	// Bytes kept from the end.
 	TailBytes int64 `json:"tailBytes"`
-	// Bytes left out between them: of the text as it is shown, and raw ones where the output
-	// was too long to be folded as a whole, or is gone.
+	// Bytes left out between them: of the text in its format, or raw bytes if the output was
+	// too long to be rendered as a whole, or is no longer stored.
 	OmittedBytes int64 `json:"omittedBytes"`
-	// Line ends among the bytes left out that are still stored.
+	// Line ends among the omitted bytes that are still stored.
 	OmittedLines int64 `json:"omittedLines"`
-	// The mark that stands in the text between head and tail. headBytes and tailBytes do not
-	// count it. Absent: there is none.
+	// The mark in the text between head and tail. headBytes and tailBytes do not count it.
+	// Absent if there is none.
 	Mark *TruncationMark `json:"mark,omitempty"`
 }
 
-// TruncationMark: A line in a text that was cut, between head and tail, which says how
-// much is left out. It is no output of the job; without it, head and tail are joined.
+// TruncationMark: A line between head and tail of a cut text, which says how much is left
+// out. It is no output of the job: without it, the text is head and tail joined.
 type TruncationMark struct {
-	// The mark as it stands there: ASCII, with a line feed at its end, and one at its
-	// beginning if the head does not end a line. Its words are for people and models, and
-	// may change.
+	// The mark as in the text: ASCII, with a line feed at its end, and one at its beginning
+	// if the head does not end a line. Its words are for people and models, and may change.
 	Text string `json:"text"`
-	// Where it stands in the text, in bytes of UTF-8.
+	// Its position in the text, in bytes of UTF-8.
 	Offset int64 `json:"offset"`
-	// How long it is, in bytes, which are as many characters.
+	// Its length in bytes (equal to its characters).
 	Bytes int64 `json:"bytes"`
 }
 
-// OutcomeOutput: What a stream brought from the wait's from on.
+// OutcomeOutput: Output of a stream since the wait's from.
 type OutcomeOutput struct {
-	// The output in the format asked for; of more than maxBytes the head and the tail, cut
-	// at line edges, with a mark between them. Bytes that are not UTF-8 are U+FFFD.
+	// The output in the requested format; if longer than maxBytes, head and tail, cut at
+	// line ends, with a mark between them. Bytes that are not UTF-8 are U+FFFD.
 	Text *string `json:"text,omitempty"`
-	// Beside text, if the format is text and the bytes are not UTF-8: the bytes of head and
-	// tail in base64, without a mark.
+	// The bytes of head and tail in base64, without a mark, beside text; present if the
+	// format is text and the bytes are not UTF-8.
 	Base64 *string `json:"base64,omitempty"`
-	// Offset of the first byte that this output speaks of.
+	// Offset of the first byte of this output.
 	Offset int64 `json:"offset"`
-	// Offset of the first byte that it does not speak of.
+	// Offset of the first byte behind this output.
 	NextOffset int64 `json:"nextOffset"`
-	// What was left out; absent if nothing was.
+	// The part left out; absent if none.
 	Truncated *Truncated `json:"truncated,omitempty"`
 }
 
-// Match: What made a condition hold: for pattern text, groups, named, line, stream,
-// offset and endOffset, and on the screen row and col; for port port, address and, where
-// it is known, pid; for portInUse the same of whoever else listens there, and command.
+// Match: The match of a condition. For pattern: text, groups, named, line, stream, offset
+// and endOffset, and on the screen row and col. For port: port, address and, if known,
+// pid. For portInUse: the same of the other process that listens there, and command.
 type Match struct {
-	// The text that matched.
+	// The matched text.
 	Text *string `json:"text,omitempty"`
-	// The capture groups from 1 on; null for one that took no part.
+	// The capture groups from 1 on; null for one that did not take part.
 	Groups []*string `json:"groups,omitzero"`
-	// The named capture groups; null for one that took no part.
+	// The named capture groups; null for one that did not take part.
 	Named map[string]*string `json:"named,omitzero"`
 	// The line on which the match starts, as far as it has come, at most 4096 bytes.
 	Line *string `json:"line,omitempty"`
-	// The stream in which it matched.
+	// The stream of the match.
 	Stream *Stream `json:"stream,omitempty"`
 	// Offset of the match's first raw byte.
 	Offset *int64 `json:"offset,omitempty"`
-	// Offset of the first raw byte after the match. On the screen this and offset are the
-	// place in the output up to which it was drawn.
+	// Offset of the first raw byte after the match. On the screen this and offset are both
+	// the offset up to which the screen is drawn.
 	EndOffset *int64 `json:"endOffset,omitempty"`
-	// On the screen: the row in which the match begins, from 0. Absent where the pattern
-	// looks at output.
+	// On the screen: the row in which the match begins, from 0. Absent for a pattern on
+	// output.
 	Row *int64 `json:"row,omitempty"`
 	// On the screen: the column in which it begins, from 0.
 	Col *int64 `json:"col,omitempty"`
 	// The TCP port.
 	Port *int64 `json:"port,omitempty"`
-	// The address on which the port is listened to.
+	// The listening address.
 	Address *string `json:"address,omitempty"`
-	// The process that listens, of several that share the socket the first one; absent where
-	// it is not known.
+	// The listening process (the first of several that share the socket); absent if unknown.
 	PID *int64 `json:"pid,omitempty"`
-	// With portInUse: the command line of the process that listens, cut at 256 bytes; absent
-	// where it is not known.
+	// With portInUse: the command line of the listening process, cut to 256 bytes; absent if
+	// unknown.
 	Command *string `json:"command,omitempty"`
 }
 
-// CursorShape: How a terminal's cursor looks.
+// CursorShape: The shape of a terminal's cursor.
 type CursorShape string
 
 // The values of CursorShape.
@@ -993,22 +980,21 @@ type ScreenCursor struct {
 	Row int64 `json:"row"`
 	// The column, from 0.
 	Col int64 `json:"col"`
-	// Whether it is shown.
+	// Whether it is visible.
 	Visible bool `json:"visible"`
-	// How it looks.
+	// Its shape.
 	Shape CursorShape `json:"shape"`
 }
 
-// Queries: Who answers what its programs ask their terminal (capabilities.queries), and
-// whether output has it. keep: the server answers, and output has it. strip: the server
-// answers, and such a query is left out of text and base64, and offset and bytes count it
-// all the same; for a client that feeds a terminal of its own, which would answer once
-// more. What may be the beginning of a query, less than 1024 bytes, waits for what comes
-// next, and is sent as it is before an event that speaks of it. client: as long as the
-// subscription holds the server answers nothing, and output has all that is asked; for a
-// client that feeds a terminal of its own, which answers with job/write. What the server
-// has answered before, and what was sent before and is sent once more, is left out as
-// with strip.
+// Queries: The handling of terminal queries (capabilities.queries). keep: the server
+// answers, and output contains them. strip: the server answers, and text and base64 leave
+// them out, while offset and bytes count them; for a client with a terminal of its own,
+// which would answer a second time. A possible beginning of a query, less than 1024
+// bytes, is held back until more comes, and is sent unchanged before an event about it.
+// client: for the life of the subscription the server answers nothing, and output
+// contains all queries; for a client with a terminal of its own, which answers with
+// job/write. Queries that the server has answered before, and those sent before and now
+// sent again, are left out as with strip.
 type Queries string
 
 // The values of Queries.
@@ -1018,12 +1004,12 @@ const (
 	QueriesClient Queries = "client"
 )
 
-// WhenSlow: What becomes of output that the client is too slow for. spool: it is stored,
-// and sent later, as far as it is kept. skip: a client that is more than
-// limits.windowBytes behind gets the newest, and a gap before it. block: the program's
-// writes wait once output is a window ahead of what was sent, which is limits.windowBytes
-// or what spoolMemoryBytes surely keeps, whichever is less; nothing is lost until
-// something ends the job, which ends the waiting.
+// WhenSlow: The treatment of output that the client is too slow for. spool: it is stored
+// and sent later, as far as it is kept. skip: a client more than limits.windowBytes
+// behind gets the newest output, and a gap before it. block: the program's writes wait
+// once output is a window ahead of what was sent; the window is limits.windowBytes or
+// what spoolMemoryBytes surely keeps, whichever is less. With block nothing is lost until
+// something ends the job, which also ends the waiting.
 type WhenSlow string
 
 // The values of WhenSlow.
@@ -1033,23 +1019,23 @@ const (
 	WhenSlowBlock WhenSlow = "block"
 )
 
-// OutcomeScreen: What a job's terminal shows.
+// OutcomeScreen: The screen of a job's terminal.
 type OutcomeScreen struct {
-	// The rows, from the top, without blanks at their ends.
+	// The rows, from the top, without trailing blanks.
 	Lines List[string] `json:"lines"`
-	// Where the next character goes.
+	// The position of the next character.
 	Cursor ScreenCursor `json:"cursor"`
-	// The width of the screen in columns.
+	// The screen's width in columns.
 	Cols int64 `json:"cols"`
-	// Its height in rows.
+	// The screen's height in rows.
 	Rows int64 `json:"rows"`
-	// Whether the program has switched to the alternate screen.
+	// Whether the alternate screen is shown.
 	Alternate bool `json:"alternate"`
-	// Counts the changes of this job's screen.
+	// Counts the visible changes of this job's screen.
 	Revision int64 `json:"revision"`
 	// All output of the terminal before this offset is drawn.
 	Offset int64 `json:"offset"`
-	// Whether parts may be wrong, as in job/screen. Absent: false.
+	// Whether parts may be wrong, as in job/screen. Absent if not.
 	Approximate *bool `json:"approximate,omitempty"`
 }
 
@@ -1057,92 +1043,94 @@ type OutcomeScreen struct {
 type Outcome struct {
 	// What ended the wait.
 	Reason OutcomeReason `json:"reason"`
-	// Which condition of until held, from 0; null where none did.
+	// The index of the condition in until that held, from 0; null if none did.
 	Index *int64 `json:"index"`
-	// What made the condition hold; absent where there is nothing to tell.
+	// The match of the condition; absent if there is none.
 	Match *Match `json:"match,omitempty"`
-	// Reason command: the command that the condition is about, as job/history has it: its
-	// exit status, its directory, and where its output stands. Absent where it was never
-	// begun, and where it is not kept any more; absent in job/exec for the command's own
-	// end, which the result itself tells.
+	// With reason command: the command of the condition, as in job/history: its exit status,
+	// its directory, and the place of its output. Absent if it never began, or is no longer
+	// kept; absent in job/exec for the command's own end, which the result itself describes.
 	Command *ShellCommand `json:"command,omitempty"`
-	// Format screen: what the terminal shows; where a pattern on the screen has ended the
-	// wait, when it matched.
+	// With format screen: the terminal's screen; if a pattern on the screen ended the wait,
+	// the matched screen.
 	Screen *OutcomeScreen `json:"screen,omitempty"`
-	// Whether screen is left out, because the message would have been longer than
-	// maxMessageBytes. Absent: false.
+	// Whether screen is left out because the message would have exceeded maxMessageBytes.
+	// Absent if not.
 	ScreenOmitted *bool `json:"screenOmitted,omitempty"`
-	// Each stream of the job by its name: what it brought from the wait's from on. Empty in
-	// format screen.
+	// The job's streams by name, with the output since the wait's from. Empty with format
+	// screen.
 	Output Map[OutcomeOutput] `json:"output"`
 	// The job when the wait ended.
 	Job JobState `json:"job"`
 }
 
-// EnvGetParams: Which variable, and of what.
+// EnvGetParams: The variable, and whose environment.
 type EnvGetParams struct {
-	// Which variable.
+	// The variable's name.
 	Name string `json:"name"`
-	// Of the job with this handle or name: as it was started; of a shell with integration,
-	// while it lives, as it is now. While that runs a command, and where it has not answered
-	// within 10 seconds, it is shellBusy; where another program has taken its place nobody
-	// can know, and it is shellIntegrationUnavailable. Default: of all later starts.
+	// A job, by handle or name. Its variables are those with which it was started; those of
+	// a live shell with integration are the present ones. It is shellBusy while that shell
+	// runs a command or if it does not answer within 10 seconds, and
+	// shellIntegrationUnavailable if another program has taken its place. Default: the
+	// environment of all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // EnvGetResult: The variable.
 type EnvGetResult struct {
-	// The variable's name, as it is spelled there.
+	// The variable's name, as spelled in that environment.
 	Name string `json:"name"`
-	// Its value; null where there is no such variable, and where it is secret.
+	// The value; null if there is no such variable, or if it is secret.
 	Value *string `json:"value"`
-	// Where it comes from; absent where there is no such variable.
+	// The source of the variable; absent if there is no such variable.
 	Source *EnvSource `json:"source,omitempty"`
-	// The value is not told here: it was set as a secret, or the name looks like one. Of
-	// these only what was set as a secret is replaced by *** in what jobs print. Else
-	// absent.
+	// True if the value is hidden here: it was set as a secret, or the name looks like one.
+	// Only values set as a secret are also replaced by *** in the output of jobs. Absent if
+	// not.
 	Secret *bool `json:"secret,omitempty"`
-	// A variable of this name can change which commands run, as PATH and BASH_ENV do. Else
-	// absent. No list of such names is complete.
+	// True if a variable of this name can change which commands run, as PATH and BASH_ENV
+	// do. Absent if not. No list of such names is complete.
 	Steers *bool `json:"steers,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // EnvVariable: One variable.
 type EnvVariable struct {
-	// Its value; null where it is secret.
+	// The value; null if it is secret.
 	Value *string `json:"value"`
-	// Where it comes from.
+	// The source of the variable.
 	Source EnvSource `json:"source"`
-	// The value is not told here: it was set as a secret, or the name looks like one. Of
-	// these only what was set as a secret is replaced by *** in what jobs print. Else
-	// absent.
+	// True if the value is hidden here: it was set as a secret, or the name looks like one.
+	// Only values set as a secret are also replaced by *** in the output of jobs. Absent if
+	// not.
 	Secret *bool `json:"secret,omitempty"`
 }
 
-// LoginReport: How the login shell was asked for its environment.
+// LoginReport: How the query of the login shell's environment went.
 type LoginReport struct {
-	// Its absolute path; absent where nobody knows which it is.
+	// The shell's absolute path; absent if unknown.
 	Shell *string `json:"shell,omitempty"`
-	// Whether its environment was taken. If not, jobs get what they would get without it.
+	// Whether its environment was taken. If not, jobs get the environment that they would
+	// get without login.
 	Taken bool `json:"taken"`
-	// Why not, in words for people; absent where it was.
+	// Why it was not taken, for people; absent if it was.
 	Reason *string `json:"reason,omitempty"`
-	// How long that has taken, in milliseconds.
+	// Duration of the query in milliseconds.
 	DurationMs int64 `json:"durationMs"`
 }
 
-// EnvListParams: Of what.
+// EnvListParams: Whose environment to list.
 type EnvListParams struct {
-	// Of the job with this handle or name: as it was started; of a shell with integration,
-	// while it lives, as it is now. While that runs a command, and where it has not answered
-	// within 10 seconds, it is shellBusy; where another program has taken its place nobody
-	// can know, and it is shellIntegrationUnavailable. Default: of all later starts.
+	// A job, by handle or name. Its variables are those with which it was started; those of
+	// a live shell with integration are the present ones. It is shellBusy while that shell
+	// runs a command or if it does not answer within 10 seconds, and
+	// shellIntegrationUnavailable if another program has taken its place. Default: the
+	// environment of all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1150,16 +1138,16 @@ type EnvListParams struct {
 type EnvListResult struct {
 	// The variables, by name.
 	Variables Map[EnvVariable] `json:"variables"`
-	// How many there are.
+	// The number of variables.
 	Count int64 `json:"count"`
-	// How the login shell was asked; absent where options.env.login did not ask for that,
-	// and of a job.
+	// How the query of the login shell's environment went; absent if options.env.login did
+	// not request it, and for a job.
 	Login *LoginReport `json:"login,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// EnvSetStatus: set: it is.
+// EnvSetStatus: set: the variable is set.
 type EnvSetStatus string
 
 // The values of EnvSetStatus.
@@ -1167,46 +1155,45 @@ const (
 	EnvSetStatusSet EnvSetStatus = "set"
 )
 
-// EnvSetParams: What to set.
+// EnvSetParams: The variable to set.
 type EnvSetParams struct {
-	// Which variable. PWD cannot be set: a job has it from its cwd.
+	// The variable's name. PWD cannot be set: a job gets it from its cwd.
 	Name string `json:"name"`
-	// Its value, without NUL characters. With the name at most as long as the system takes
-	// it (128 KiB on Linux), and at most 1 MiB in all variables that are set
-	// (limitExceeded).
+	// The value, without NUL characters. Together with the name at most as long as the
+	// system allows (128 KiB on Linux), and at most 1 MiB in all variables that are set
+	// (else limitExceeded).
 	Value string `json:"value"`
-	// Whether the value is for jobs alone: it is never told, and has at least 6 bytes.
-	// Default false.
+	// Whether only jobs get the value: it is never returned or logged, and has at least 6
+	// bytes. Default: false.
 	Secret *bool `json:"secret,omitempty"`
-	// For the job with this handle or name, a shell with integration; while it runs a
-	// command, and where it has not answered within 10 seconds, it is shellBusy. For any
-	// other job it is unsupported, since no system lets the environment of a program that
-	// runs be changed from outside: start another job with env, or type an assignment into
-	// its shell. Default: for all later starts.
+	// A shell with integration, by handle or name; it is shellBusy while it runs a command,
+	// or if it does not answer within 10 seconds. Any other job is unsupported, since no
+	// system allows changing the environment of a running program from outside: start
+	// another job with env, or type an assignment into its shell. Default: all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// EnvSetResult: What is set.
+// EnvSetResult: The variable that was set.
 type EnvSetResult struct {
-	// That it is set.
+	// Always set.
 	Status EnvSetStatus `json:"status"`
 	// The variable's name.
 	Name string `json:"name"`
-	// Its value; null where it is secret.
+	// The value; null if it is secret.
 	Value *string `json:"value"`
-	// For whom.
+	// The scope of the variable.
 	Scope EnvScope `json:"scope"`
-	// The value is not told here: it was set as a secret, or the name looks like one. Of
-	// these only what was set as a secret is replaced by *** in what jobs print. Else
-	// absent.
+	// True if the value is hidden here: it was set as a secret, or the name looks like one.
+	// Only values set as a secret are also replaced by *** in the output of jobs. Absent if
+	// not.
 	Secret *bool `json:"secret,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// EnvUnsetStatus: unset: there is no such variable any more.
+// EnvUnsetStatus: unset: the variable is no longer set.
 type EnvUnsetStatus string
 
 // The values of EnvUnsetStatus.
@@ -1214,72 +1201,71 @@ const (
 	EnvUnsetStatusUnset EnvUnsetStatus = "unset"
 )
 
-// EnvUnsetParams: What to unset.
+// EnvUnsetParams: The variable to unset.
 type EnvUnsetParams struct {
-	// Which variable. PWD cannot be unset.
+	// The variable's name. PWD cannot be unset.
 	Name string `json:"name"`
-	// For the job with this handle or name, a shell with integration; while it runs a
-	// command, and where it has not answered within 10 seconds, it is shellBusy. For any
-	// other job it is unsupported, since no system lets the environment of a program that
-	// runs be changed from outside: start another job with env, or type an assignment into
-	// its shell. Default: for all later starts.
+	// A shell with integration, by handle or name; it is shellBusy while it runs a command,
+	// or if it does not answer within 10 seconds. Any other job is unsupported, since no
+	// system allows changing the environment of a running program from outside: start
+	// another job with env, or type an assignment into its shell. Default: all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// EnvUnsetResult: What is unset.
+// EnvUnsetResult: The variable that was unset.
 type EnvUnsetResult struct {
-	// That it is unset.
+	// Always unset.
 	Status EnvUnsetStatus `json:"status"`
 	// The variable's name.
 	Name string `json:"name"`
-	// For whom.
+	// The scope of the change.
 	Scope EnvScope `json:"scope"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// RequestMessage: Asks for something, and is answered once, by the success or error with
-// the same id.
+// RequestMessage: A request; it is answered once, by the success or error with the same
+// id.
 type RequestMessage struct {
 	// Always "2.0".
 	JSONRPC string `json:"jsonrpc"`
-	// Chosen by whoever asks; not null, and not one that is still in flight.
+	// The sender's choice; not null, and not one that is still in flight.
 	ID json.RawMessage `json:"id"`
-	// What is asked for.
+	// The requested method.
 	Method string `json:"method"`
-	// The method's params, as its own file says.
+	// The params, as defined in the method's own file.
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// NotificationMessage: Tells something, and is not answered.
+// NotificationMessage: A notification; it is not answered.
 type NotificationMessage struct {
 	// Always "2.0".
 	JSONRPC string `json:"jsonrpc"`
-	// What is told.
+	// The method of the notification.
 	Method string `json:"method"`
-	// The method's params, as its own file says.
+	// The params, as defined in the method's own file.
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// SuccessMessage: The answer to a request that did what was asked.
+// SuccessMessage: The answer to a successful request.
 type SuccessMessage struct {
 	// Always "2.0".
 	JSONRPC string `json:"jsonrpc"`
-	// The id of the request, as it was spelled.
+	// The id of the request, as spelled.
 	ID json.RawMessage `json:"id"`
-	// The method's result, as its own file says.
+	// The result, as defined in the method's own file.
 	Result Map[json.RawMessage] `json:"result"`
 }
 
-// ErrorMessage: The answer to a request that did not.
+// ErrorMessage: The answer to a failed request.
 type ErrorMessage struct {
 	// Always "2.0".
 	JSONRPC string `json:"jsonrpc"`
-	// The id of the request, as it was spelled; null where it could not be read.
+	// The id of the request, as spelled; null if it could not be read.
 	ID json.RawMessage `json:"id"`
-	// What went wrong.
+	// The error.
 	Error ErrorObject `json:"error"`
 }
 
@@ -1324,54 +1310,53 @@ const (
 
 // ErrorObject: An error.
 type ErrorObject struct {
-	// The kind's number.
+	// The code of the kind.
 	Code int64 `json:"code"`
-	// One sentence for people that says what was attempted on what, and what to do. Not to
-	// be parsed.
+	// A sentence for people that says what was attempted, on what, and what to do. Not to be
+	// parsed.
 	Message string `json:"message"`
-	// An object: the kind, and what belongs to it.
+	// An object: the kind, and further members of that kind.
 	Data json.RawMessage `json:"data"`
 }
 
-// ParseErrorData: The message is no JSON. The answer has id null, and reading goes on at
+// ParseErrorData: The message is not JSON. The answer has id null, and reading goes on at
 // the next message.
 type ParseErrorData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InvalidRequestData: The message is no request or notification of JSON-RPC 2.0, or it
-// does not fit here: a batch, an id that is null or still in flight, a second initialize,
+// InvalidRequestData: The message is not a request or notification of JSON-RPC 2.0, or is
+// not allowed here: a batch, an id that is null or still in flight, a second initialize,
 // a request after shutdown, a message that is too long or nested too deep.
 type InvalidRequestData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MethodNotFoundData: There is no such method. capabilities.methods lists those that
-// there are.
+// MethodNotFoundData: The method does not exist. capabilities.methods lists the methods.
 type MethodNotFoundData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The method that was asked for.
+	// The requested method.
 	Method string `json:"method"`
-	// The nearest method that there is; absent if none is near.
+	// The most similar method; absent if none is similar.
 	DidYouMean *string `json:"didYouMean,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InvalidParamsData: The params are not as the method's schema says. Nothing was done.
+// InvalidParamsData: The params do not fit the method's schema. Nothing was done.
 type InvalidParamsData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What is wrong, each with its place, in the order of the pointers.
+	// The mistakes, sorted by pointer.
 	Errors List[FieldError] `json:"errors"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1380,16 +1365,16 @@ type InvalidParamsData struct {
 type InternalErrorData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// CommandState: What has become of a command of job/exec whose request was cancelled, or
-// that was interrupted before it began. dropped: it never runs. running: it goes on;
-// await its end with the condition command. interrupted: it had begun, or its shell had
-// it already, and it is interrupted as by job/signal INT; job/commandFinished and
-// job/history tell how it has ended. unknown: an interrupt came as the shell was to begin
-// it, and the shell does not tell whether it has run.
+// CommandState: The state of a command of job/exec whose request was cancelled, or that
+// was interrupted before it began. dropped: it never runs. running: it goes on; the
+// condition command awaits its end. interrupted: it had begun, or its shell already had
+// it, and it is interrupted as by job/signal INT; job/commandFinished and job/history
+// report its end. unknown: an interrupt came as the shell was about to begin it, and the
+// shell does not report whether it has run.
 type CommandState string
 
 // The values of CommandState.
@@ -1400,23 +1385,23 @@ const (
 	CommandStateUnknown     CommandState = "unknown"
 )
 
-// CanceledData: The request was withdrawn by $/cancelRequest, or an interrupt that was
-// sent after it has dropped its input or its command. Effects already taken stay.
+// CanceledData: The request was cancelled by $/cancelRequest, or a later interrupt
+// dropped its input or its command. Effects already taken stay.
 type CanceledData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The job that the request spoke of, or that it started; absent if none.
+	// The job that the request named or started; absent if none.
 	Handle *int64 `json:"handle,omitempty"`
-	// How far the wait had come; absent where the request did not wait, or not yet.
+	// The outcome of the wait so far; absent if the request was not waiting (yet).
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// How many bytes of input the kernel had taken; absent where none was to be written.
+	// Bytes of input that the kernel had taken; absent if none was to be written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
-	// The command of a job/exec; absent in other requests, and where it had no number yet,
-	// since somebody was being asked about it: then it never runs.
+	// The command of a job/exec; absent in other requests, and if it had no number yet
+	// because a confirmation was pending: then it never runs.
 	CommandID *int64 `json:"commandId,omitempty"`
-	// What has become of that command; absent where commandId is.
+	// The state of that command; absent if commandId is absent.
 	Command *CommandState `json:"command,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1424,35 +1409,35 @@ type CanceledData struct {
 type NotInitializedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobNotFoundData: There is no job with this handle or name, or it was forgotten.
+// JobNotFoundData: No job has this handle or name, or it was forgotten.
 type JobNotFoundData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What was asked for.
+	// The handle or name, as requested.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// The jobs that are live.
+	// The live jobs.
 	Jobs List[JobState] `json:"jobs"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobExitedData: The job's leader has ended, so that what was asked cannot be done.
+// JobExitedData: The job's leader has ended, so the request cannot be carried out.
 type JobExitedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// How it ended.
+	// How the leader ended.
 	Exit Exit `json:"exit"`
-	// How many bytes of the input the kernel had taken; absent where none was being written.
+	// Bytes of input that the kernel had taken; absent if none was being written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
-	// How far the wait of the request had come; absent where it did not wait.
+	// The outcome of the wait so far; absent if the request did not wait.
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1460,9 +1445,9 @@ type JobExitedData struct {
 type JobRunningData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1472,22 +1457,22 @@ type NameInUseData struct {
 	Kind string `json:"kind"`
 	// The name.
 	Name string `json:"name"`
-	// The job that has it.
+	// The job that has the name.
 	Handle int64 `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// CommandNotFoundData: There is no such program.
+// CommandNotFoundData: The program does not exist.
 type CommandNotFoundData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The program that was looked for.
+	// The program that was not found.
 	Command string `json:"command"`
-	// Near names that are on PATH, the nearest first, none that allowCommands or
+	// Similar names on PATH, most similar first, without those that allowCommands or
 	// denyCommands forbids; may be empty.
 	Suggestions List[string] `json:"suggestions"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1495,19 +1480,19 @@ type CommandNotFoundData struct {
 type PermissionDeniedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which file or directory.
+	// The file or directory.
 	Path string `json:"path"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// BadWorkingDirectoryData: The directory is not there, or is no directory.
+// BadWorkingDirectoryData: The directory does not exist, or is not a directory.
 type BadWorkingDirectoryData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The directory, as it was resolved.
+	// The directory, as resolved.
 	Path string `json:"path"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1516,128 +1501,127 @@ type BadWorkingDirectoryData struct {
 type DirectoryNotAllowedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The directory or file, as it was resolved.
+	// The directory or file, as resolved.
 	Path string `json:"path"`
-	// The directories that are allowed.
+	// The allowed directories.
 	Allowed []string `json:"allowed,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ResourceUnavailableData: The operating system is short of something (processes,
+// ResourceUnavailableData: The operating system is short of a resource (processes,
 // descriptors, memory). The same request may succeed later.
 type ResourceUnavailableData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Whether trying again may help.
+	// Whether a retry may succeed.
 	Retryable bool `json:"retryable"`
-	// What is short; absent where it is not known.
+	// The resource; absent if unknown.
 	Resource *string `json:"resource,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InvalidPatternData: The pattern is no ECMAScript regular expression that this server
-// takes.
+// InvalidPatternData: The pattern is not an ECMAScript regular expression that this
+// server accepts.
 type InvalidPatternData struct {
 	// The kind.
 	Kind string `json:"kind"`
 	// The pattern.
 	Pattern string `json:"pattern"`
-	// Where it is wrong, in characters from 0; absent where there is no one place.
+	// The position of the mistake, in characters from 0; absent if there is no single one.
 	Position *int64 `json:"position,omitempty"`
 	// JSON pointer to the pattern in the params.
 	Pointer *string `json:"pointer,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InvalidKeyData: There is no key of this name. Nothing was sent.
+// InvalidKeyData: No key has this name. Nothing was sent.
 type InvalidKeyData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The name.
+	// The unknown name.
 	Key string `json:"key"`
-	// The names that there are, as in capabilities.keys.
+	// The valid names, as in capabilities.keys.
 	Allowed List[string] `json:"allowed"`
-	// The nearest name that there is; absent if none is near.
+	// The most similar name; absent if none is similar.
 	DidYouMean *string `json:"didYouMean,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// LineTooLongData: A line is longer than the terminal passes on whole while it edits
-// lines. Nothing was sent, since the kernel would drop the line's end.
+// LineTooLongData: A line exceeds the longest that the terminal passes on whole while it
+// edits lines. Nothing was sent, since the kernel would drop the line's end.
 type LineTooLongData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// The longest line in bytes, its end not counted.
+	// The longest line in bytes, without its line end.
 	Max int64 `json:"max"`
-	// How long the line is.
+	// The length of the line in bytes.
 	Bytes *int64 `json:"bytes,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InputQueueFullData: The job does not read its input, and as much as may wait for it is
-// waiting.
+// InputQueueFullData: The job does not read its input, and its input queue is full.
 type InputQueueFullData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// How many bytes may wait (limits.inputQueueBytes).
+	// The size of the queue in bytes (limits.inputQueueBytes).
 	Max int64 `json:"max"`
-	// How many bytes of this request the kernel took; absent: none.
+	// Bytes of this request that the kernel took; absent if none.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InputNotExpectedData: The wait for input that ifWaiting names is over, or there was
-// none. Nothing was sent.
+// InputNotExpectedData: The wait for input that ifWaiting names is over, or never
+// existed. Nothing was sent.
 type InputNotExpectedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ConfirmationDeniedData: The person who was asked with client/confirm said no.
+// ConfirmationDeniedData: The person asked by client/confirm denied the action.
 type ConfirmationDeniedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What was to be allowed: start, write or kill.
+	// The denied action: start, write or kill.
 	Action *string `json:"action,omitempty"`
-	// The job that it is about; absent for a start.
+	// The job of the action; absent for a start.
 	Handle *int64 `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// PolicyDeniedData: The server's policy does not allow it.
+// PolicyDeniedData: The server's policy denies the action.
 type PolicyDeniedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What was to be allowed: start, write or kill.
+	// The denied action: start, write or kill.
 	Action *string `json:"action,omitempty"`
-	// Which rule denies it, by the name of the option: secretInput, allowCommands,
+	// The rule that denies it, by the name of the option: secretInput, allowCommands,
 	// denyCommands or confirm.
 	Reason *string `json:"reason,omitempty"`
-	// Of a list of commands: the command root that it names, or does not name. Absent where
-	// the reason is that not all can be known.
+	// For a command list: the command root that denyCommands names or allowCommands lacks.
+	// Absent if the reason is that not all roots are known.
 	Root *string `json:"root,omitempty"`
-	// The job that it is about; absent where there is none.
+	// The job of the action; absent if there is none.
 	Handle *int64 `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// LimitExceededData: A limit of the server would be exceeded.
+// LimitExceededData: The request would exceed a limit of the server.
 type LimitExceededData struct {
 	// The kind.
 	Kind string `json:"kind"`
@@ -1645,30 +1629,30 @@ type LimitExceededData struct {
 	Limit string `json:"limit"`
 	// Its value.
 	Max int64 `json:"max"`
-	// Whether the same request may succeed later, as when a job has ended; absent: false.
+	// Whether the same request may succeed later, such as after a job has ended; absent if
+	// not.
 	Retryable *bool `json:"retryable,omitempty"`
-	// The job that the request has started, where only the answer was too long; absent where
-	// nothing was started.
+	// The job that the request started, if only the answer was too long; absent if none was
+	// started.
 	Handle *int64 `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// PtyUnavailableData: No terminal can be had. mode pipe works without one.
+// PtyUnavailableData: No terminal is available. mode pipe works without one.
 type PtyUnavailableData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What the operating system said; absent where it said nothing.
+	// The operating system's reason; absent if it gave none.
 	Reason *string `json:"reason,omitempty"`
-	// How many terminals the machine has in use, where so few are left that the server takes
-	// none of them; absent where it was not for that.
+	// Terminals in use on the machine, if so few are left that the server takes none of
+	// them; absent for another reason.
 	InUse *int64 `json:"inUse,omitempty"`
-	// How many it can have; comes with inUse.
+	// The machine's maximum of terminals; present with inUse.
 	Max *int64 `json:"max,omitempty"`
-	// Whether the same request may succeed later, when a terminal has been given back;
-	// absent: false.
+	// Whether the same request may succeed later, after a terminal is freed; absent if not.
 	Retryable *bool `json:"retryable,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1676,13 +1660,13 @@ type PtyUnavailableData struct {
 type NotInteractiveData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// How many bytes of the input the kernel had taken; absent where none was being written.
+	// Bytes of input that the kernel had taken; absent if none was being written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
-	// How far the wait of the request had come; absent where it did not wait.
+	// The outcome of the wait so far; absent if the request did not wait.
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1690,47 +1674,46 @@ type NotInteractiveData struct {
 type ShellBusyData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ShellIntegrationUnavailableData: The job is no shell whose commands the server can tell
-// apart.
+// ShellIntegrationUnavailableData: The job is not a shell with shell integration.
 type ShellIntegrationUnavailableData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// OutputFileErrorData: A file for output (stdoutFile, stderrFile: nothing was started) or
-// a directory for output cannot be made, written or deleted, or stored output cannot be
+// OutputFileErrorData: An output file (stdoutFile, stderrFile: nothing was started) or a
+// directory for output cannot be created, written or deleted, or stored output cannot be
 // read.
 type OutputFileErrorData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which one.
+	// The file or directory.
 	Path string `json:"path"`
-	// Why, in the system's own words; absent where it gave none.
+	// The reason in the system's words; absent if it gave none.
 	Reason *string `json:"reason,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// UnsupportedData: This server on this machine cannot do it; capabilities tells what it
-// can.
+// UnsupportedData: This server on this machine cannot do it; capabilities lists what it
+// can do.
 type UnsupportedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What it cannot do: a condition, format, mode or option, by its name.
+	// The unsupported condition, format, mode or option, by its name.
 	What string `json:"what"`
-	// JSON pointer to it in the params; absent where it is not in the params.
+	// JSON pointer to it in the params; absent if it is not in the params.
 	Pointer *string `json:"pointer,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1738,48 +1721,47 @@ type UnsupportedData struct {
 type UnsupportedVersionData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The versions that it speaks.
+	// The supported versions.
 	Supported List[string] `json:"supported"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ShuttingDownData: The server is ending. A wait that this interrupts tells how far it
-// had come.
+// ShuttingDownData: The server is ending. An interrupted wait has its outcome so far.
 type ShuttingDownData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// How far the wait had come; absent where the request did not wait, or not yet.
+	// The outcome of the wait so far; absent if the request was not waiting (yet).
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// How many bytes of the input the kernel had taken; absent where none was being written.
+	// Bytes of input that the kernel had taken; absent if none was being written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // ExitParams: Nothing.
 type ExitParams struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// LostInfo: All that there is of a job whose server died before anything was stored of it
-// but output. What is not known is absent.
+// LostInfo: The info of a job whose server died before anything but output was stored.
+// Unknown members are absent.
 type LostInfo struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// It is closed: nothing of it outlives its server.
+	// Always closed: nothing of the job outlives its server.
 	Status string `json:"status"`
-	// With reason lost, and code and signal null.
+	// Has reason lost, and code and signal null.
 	Exit Exit `json:"exit"`
 	// Absolute path of the directory that holds the job's output files.
 	OutputDirectory string `json:"outputDirectory"`
-	// What is in the files, by their names: stdout is what a terminal was sent, or stdout.
-	// Absent where an earlier version has finished the job.
+	// The contents of the files, by stream: stdout is the output of a terminal, or stdout.
+	// Absent if an earlier version of shelld has finished the job.
 	Streams map[string]StreamInfo `json:"streams,omitzero"`
 }
 
-// ClientInfo: Which program the client is; for logs.
+// ClientInfo: The client's program; for logs.
 type ClientInfo struct {
 	// The client's name.
 	Name *string `json:"name,omitempty"`
@@ -1787,19 +1769,18 @@ type ClientInfo struct {
 	Version *string `json:"version,omitempty"`
 }
 
-// ClientCapabilities: What the client can answer or send. Absent members are false.
+// ClientCapabilities: What the client can answer or send. An absent member means false.
 type ClientCapabilities struct {
-	// Whether the client answers client/confirm. Default false.
+	// Whether the client answers client/confirm. Default: false.
 	Confirm *bool `json:"confirm,omitempty"`
-	// Whether the client answers client/secret. Default false.
+	// Whether the client answers client/secret. Default: false.
 	Secret *bool `json:"secret,omitempty"`
-	// Whether the client acknowledges output with job/ack: then no more than
-	// limits.windowBytes of a stream are sent ahead of what it has acknowledged. Default
-	// false.
+	// Whether the client acknowledges output with job/ack: then at most limits.windowBytes
+	// of a stream are sent ahead of what it has acknowledged. Default: false.
 	Ack *bool `json:"ack,omitempty"`
 }
 
-// EnvInherit: Which of the server's own variables a job gets. core: what a login shell
+// EnvInherit: Selects the server's own variables for jobs. core: what a login shell
 // needs. all: all but names that look like secrets. none: none.
 type EnvInherit string
 
@@ -1811,25 +1792,24 @@ const (
 )
 
 // LoginOptions: The login shell, with its start files as for a person, is asked once for
-// the environment that it makes of the server's own. Starts that come meanwhile wait for
-// it.
+// the environment that it makes of the server's own. Starts in the meantime wait for it.
 type LoginOptions struct {
-	// Milliseconds after which it is given up. Default 10000.
+	// Milliseconds until the server stops waiting for it. Default: 10000.
 	TimeoutMs *int64 `json:"timeoutMs,omitempty"`
 }
 
-// EnvOptions: Which environment every job of this connection starts from; the env of a
-// job/start comes on top.
+// EnvOptions: The environment from which every job of this connection starts; the env of
+// a job/start overrides it.
 type EnvOptions struct {
-	// Which of the server's own variables are passed on. Default core.
+	// Selects the server's own variables to pass on. Default: core.
 	Inherit *EnvInherit `json:"inherit,omitempty"`
-	// Names to pass on besides, even if they look like secrets; * stands for any characters.
-	// Default: none.
+	// Additional names to pass on, even if they look like secrets; * stands for any
+	// characters. Default: none.
 	Include []string `json:"include,omitzero"`
-	// Asks the login shell, and takes what it tells in place of the server's own
-	// environment; inherit, include and exclude say what of it is passed on. env/list tells
-	// how that went; where it went wrong the server's own environment stays. Default: it is
-	// not asked. A server without capabilities.loginEnvironment ignores it.
+	// Asks the login shell, and uses its environment instead of the server's own; inherit,
+	// include and exclude apply to it. env/list reports how that went; if it failed, the
+	// server's own environment is used. Default: the login shell is not asked. A server
+	// without capabilities.loginEnvironment ignores it.
 	Login *LoginOptions `json:"login,omitempty"`
 	// Names not to pass on; * stands for any characters. Default: none.
 	Exclude []string `json:"exclude,omitzero"`
@@ -1837,40 +1817,39 @@ type EnvOptions struct {
 	Set map[string]string `json:"set,omitzero"`
 }
 
-// LimitOptions: Limits that the client asks for; the result tells those that are in
-// effect.
+// LimitOptions: Limits requested by the client; the result has those in effect.
 type LimitOptions struct {
-	// How many jobs may be live at once; one more is limitExceeded. Default 512.
+	// Live jobs at once; one more is limitExceeded. Default: 512.
 	MaxJobs *int64 `json:"maxJobs,omitempty"`
-	// The largest message in bytes, either way, as it is encoded. An answer that would be
-	// longer is limitExceeded instead. Default 16777216 (16 MiB); at least 1048576, so that
+	// The largest encoded message in bytes, in both directions. An answer that would be
+	// longer is limitExceeded instead. Default: 16777216 (16 MiB); at least 1048576, so that
 	// an event always fits.
 	MaxMessageBytes *int64 `json:"maxMessageBytes,omitempty"`
-	// How many bytes of each stream of a job are kept in memory. Beside a file: the newest.
-	// Without: the first eighth for good, and the newest of the rest. Default 262144 (256
-	// KiB) with files, and 4194304 (4 MiB) where output is kept in memory alone; at least
-	// 131072 (128 KiB).
-	SpoolMemoryBytes *int64 `json:"spoolMemoryBytes,omitempty"`
-	// How many bytes of each stream of a job are kept in its file: the first eighth for
-	// good, and the newest of the rest. Default 67108864 (64 MiB); at least 131072 (128
+	// Bytes of each stream of a job kept in memory. Beside a file: the newest; without one:
+	// the first eighth, kept for good, and the newest of the rest. Default: 262144 (256 KiB)
+	// with files, 4194304 (4 MiB) if output is kept in memory only; at least 131072 (128
 	// KiB).
+	SpoolMemoryBytes *int64 `json:"spoolMemoryBytes,omitempty"`
+	// Bytes of each stream of a job kept in its file: the first eighth, kept for good, and
+	// the newest of the rest. Default: 67108864 (64 MiB); at least 131072 (128 KiB).
 	SpoolDiskBytes *int64 `json:"spoolDiskBytes,omitempty"`
-	// How many bytes all files of this server may have together. A stream that gets no more
-	// goes on in the room that it has. Default 2147483648 (2 GiB).
+	// Bytes of all files of this server together. Beyond that, a stream goes on in the room
+	// that it has. Default: 2147483648 (2 GiB).
 	SpoolTotalBytes *int64 `json:"spoolTotalBytes,omitempty"`
-	// How many bytes of input may wait for a job to read them; more is inputQueueFull.
-	// Default 1048576 (1 MiB).
+	// Bytes of input that may wait for a job to read them; more is inputQueueFull. Default:
+	// 1048576 (1 MiB).
 	InputQueueBytes *int64 `json:"inputQueueBytes,omitempty"`
-	// How many bytes of each stream of a job may have been sent and not been acknowledged,
-	// where the client acknowledges output; and how far behind a client may be that asks for
-	// whenSlow skip or block. Default 1048576 (1 MiB); at least 65536 (64 KiB).
+	// Bytes of each stream of a job that may be sent and not acknowledged, if the client
+	// acknowledges output; and the lag at which whenSlow skip and block apply. Default:
+	// 1048576 (1 MiB); at least 65536 (64 KiB).
 	WindowBytes *int64 `json:"windowBytes,omitempty"`
-	// Milliseconds between TERM and KILL when the server ends. Default 2000.
+	// Milliseconds between TERM and KILL when the server ends. Default: 2000.
 	ShutdownGraceMs *int64 `json:"shutdownGraceMs,omitempty"`
-	// The least time in milliseconds between two job/screenChanged of a job. Default 100.
+	// The shortest time in milliseconds between two job/screenChanged of a job. Default:
+	// 100.
 	ScreenIntervalMs *int64 `json:"screenIntervalMs,omitempty"`
-	// Milliseconds from its start after which any job is ended, with all that it started; a
-	// shorter killAfterMs counts. Default: none.
+	// Milliseconds from its start after which any job is ended, with all that it started,
+	// unless its killAfterMs is shorter. Default: none.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
 
@@ -1884,39 +1863,38 @@ const (
 	PersistModeMemory PersistMode = "memory"
 )
 
-// PersistOptions: Where output is kept, and for how long. Files of servers that have
-// ended are looked through, and deleted where too much is there, when a server with the
-// same directory is initialized; those of living servers are never touched.
+// PersistOptions: Where output is kept, and for how long. When a server is initialized,
+// it deletes files in excess of the bounds here that ended servers left in the same
+// directory; it never touches those of living servers.
 type PersistOptions struct {
-	// In files, or in memory alone. Default files.
+	// Whether output is kept in files or in memory only. Default: files.
 	Mode *PersistMode `json:"mode,omitempty"`
-	// The directory under which files are kept; absolute. One that cannot be used is
-	// outputFileError. Default: $XDG_STATE_HOME/shelld/io or the platform's own place, and
-	// memory alone where that cannot be used.
+	// The directory for output files; absolute. One that cannot be used is outputFileError.
+	// Default: $XDG_STATE_HOME/shelld/io or the platform's own place, or memory only if that
+	// cannot be used.
 	Directory *string `json:"directory,omitempty"`
-	// Whether whoever may change the directory, or one on the way to it, is trusted: they
-	// are not looked at. The session's own directory is still made anew, for the server's
-	// user alone. Without it, a place into which another user could put something is one
-	// that cannot be used. A server that does not look at the way ignores it. Default false.
+	// Whether to trust all users who may change the directory or one on the way to it: they
+	// are not checked. The session's own directory is still made anew, for the server's user
+	// only. If false, a place that another user could write to cannot be used. A server
+	// without this check ignores it. Default: false.
 	TrustPath *bool `json:"trustPath,omitempty"`
-	// How many closed jobs are kept: of this server's, which are forgotten beyond that, the
-	// oldest first, with their files; and, counted apart, of those in the directory whose
-	// servers have ended. Default 100.
+	// Number of closed jobs to keep: of this server, which forgets the oldest beyond that,
+	// with their files; and, counted separately, of ended servers in the directory. Default:
+	// 100.
 	KeepJobs *int64 `json:"keepJobs,omitempty"`
-	// For how many days the files are kept of jobs whose servers have ended. Default 14.
+	// Days for which files of jobs of ended servers are kept. Default: 14.
 	KeepDays *int64 `json:"keepDays,omitempty"`
-	// How many bytes the files may have together of jobs whose servers have ended; the
-	// oldest go first. Default 2147483648 (2 GiB).
+	// Bytes of all files of jobs of ended servers; the oldest are deleted first. Default:
+	// 2147483648 (2 GiB).
 	KeepBytes *int64 `json:"keepBytes,omitempty"`
-	// Whether the files of this server's jobs are deleted when it ends; where it is killed,
-	// by the next server that looks. Default false.
+	// Whether the files of this server's jobs are deleted when it ends; if it is killed, by
+	// the next server that looks. Default: false.
 	DeleteOnExit *bool `json:"deleteOnExit,omitempty"`
 }
 
-// SecretInput: Who may type while a terminal reads a line and shows nothing of it, as
-// where a password is asked for. any: every job/write. clientOnly: nobody but the client
-// that answers client/secret; job/write is policyDenied there, but for signal keys alone,
-// which leave the prompt.
+// SecretInput: Who may type while a terminal reads a line without showing it, as for a
+// password. any: every job/write. clientOnly: only the client that answers client/secret;
+// job/write is policyDenied then, except for signal keys alone, which leave the prompt.
 type SecretInput string
 
 // The values of SecretInput.
@@ -1925,9 +1903,9 @@ const (
 	SecretInputClientOnly SecretInput = "clientOnly"
 )
 
-// ConfirmVerdict: allow: it is done. ask: the person at the client is asked first, with
-// client/confirm; of a client without capabilities.confirm it is denied. deny: it is
-// policyDenied.
+// ConfirmVerdict: allow: the action is done. ask: the person at the client is asked
+// first, with client/confirm; without capabilities.confirm of the client it is denied.
+// deny: it is policyDenied.
 type ConfirmVerdict string
 
 // The values of ConfirmVerdict.
@@ -1937,63 +1915,59 @@ const (
 	ConfirmVerdictDeny  ConfirmVerdict = "deny"
 )
 
-// ConfirmOptions: Which actions the person at the client is asked about before they are
-// done.
+// ConfirmOptions: The actions that need a confirmation by the person at the client.
 type ConfirmOptions struct {
-	// Of job/start, job/run and job/exec. Params, command and directory are looked at first,
-	// and allowCommands and denyCommands too, which no answer overrides. Default allow.
+	// For job/start, job/run and job/exec. Params, command and directory are checked first,
+	// and so are allowCommands and denyCommands, which no answer overrides. Default: allow.
 	Start *ConfirmVerdict `json:"start,omitempty"`
-	// Of job/write, but for one that writes nothing, for signal keys alone, and for what is
-	// answered to client/secret. Writes behind one that waits for an answer wait too.
-	// Default allow.
+	// For job/write, except one that writes nothing, signal keys alone, and answers to
+	// client/secret. Writes behind one with a pending question wait too. Default: allow.
 	Write *ConfirmVerdict `json:"write,omitempty"`
-	// Of job/kill and job/signal. Timeouts, limits, a cancelled job/run and the server's end
-	// are not asked about. Default allow.
+	// For job/kill and job/signal. Timeouts, limits, a cancelled job/run and the server's
+	// end need no confirmation. Default: allow.
 	Kill *ConfirmVerdict `json:"kill,omitempty"`
 }
 
-// Options: How the server shall behave on this connection.
+// Options: Settings for this connection.
 type Options struct {
-	// The events that the client wants of every job, by their names without job/; []: none.
-	// A name that the server does not know is ignored (capabilities.events lists those that
-	// it does). Default: started, output, patternMatched, watchRemoved, stateChanged,
-	// commandFinished, exited and closed.
+	// The events wanted of every job, by their names without job/; []: none. An unknown name
+	// is ignored (capabilities.events lists the known ones). Default: started, output,
+	// patternMatched, watchRemoved, stateChanged, commandFinished, exited and closed.
 	Events []string `json:"events,omitzero"`
-	// How output bytes are written in job/output. Default text.
+	// The encoding of output in job/output. Default: text.
 	Encoding *Encoding `json:"encoding,omitempty"`
-	// The environment that jobs start from.
+	// The environment from which jobs start.
 	Env *EnvOptions `json:"env,omitempty"`
-	// Limits that the client asks for.
+	// Limits requested by the client.
 	Limits *LimitOptions `json:"limits,omitempty"`
-	// Where output is kept.
+	// Where output is kept, and for how long.
 	Persist *PersistOptions `json:"persist,omitempty"`
 	// The command roots that a start may have: every command that it would run, in pipes,
-	// substitutions and bodies, and what env, sudo, xargs, sh -c and their like are given. A
-	// name stands for that word alone, and one with a slash for exactly that path. A start
-	// with another root is policyDenied, and so is one whose roots cannot all be known.
-	// Default: any; []: none. A server that does not have capabilities.commandPolicy ignores
-	// it.
+	// substitutions and bodies, and those given to env, sudo, xargs, sh -c and the like. A
+	// name stands for that word only, one with a slash for exactly that path. A start with
+	// another root, or with roots that cannot all be known, is policyDenied. Default: any;
+	// []: none. A server without capabilities.commandPolicy ignores it.
 	AllowCommands []string `json:"allowCommands,omitzero"`
 	// The command roots that no start may have. A name stands for that word and for every
-	// path that ends in it, and a path for that path, for the bare word, and for each path
-	// with the same last name that is relative or may otherwise lead there. A start with one
-	// of them is policyDenied, and so is one whose roots cannot all be known. Default: none.
-	// A server that does not have capabilities.commandPolicy ignores it.
+	// path that ends in it; a path stands for that path, for the bare word, and for each
+	// path with the same last name that is relative or may otherwise lead there. A start
+	// with one of them, or with roots that cannot all be known, is policyDenied. Default:
+	// none. A server without capabilities.commandPolicy ignores it.
 	DenyCommands []string `json:"denyCommands,omitzero"`
-	// What the first word of a command stands for, by the word; argv is left alone. It is
-	// replaced before allowCommands and denyCommands are looked at, once, and JobInfo has
-	// the command that came out. Default: none. A server that does not have
-	// capabilities.commandPolicy ignores it.
+	// Replacements for the first word of a command, by that word; argv is not changed. The
+	// word is replaced once, before allowCommands and denyCommands apply, and JobInfo has
+	// the resulting command. Default: none. A server without capabilities.commandPolicy
+	// ignores it.
 	Aliases map[string]string `json:"aliases,omitzero"`
-	// What the person at the client is asked about. Default: nothing. A server that does not
-	// have capabilities.confirm ignores it.
+	// The actions that need a confirmation. Default: none. A server without
+	// capabilities.confirm ignores it.
 	Confirm *ConfirmOptions `json:"confirm,omitempty"`
-	// Who may type where a password is asked for. Default any. A server that does not have
+	// Who may type at a password prompt. Default: any. A server without
 	// capabilities.secretInput ignores it.
 	SecretInput *SecretInput `json:"secretInput,omitempty"`
 }
 
-// ServerInfo: Which program the server is.
+// ServerInfo: The server's program.
 type ServerInfo struct {
 	// The server's name.
 	Name string `json:"name"`
@@ -2001,10 +1975,10 @@ type ServerInfo struct {
 	Version string `json:"version"`
 }
 
-// TreeControlKind: keeper: each job has a small process that contains it. jobObject: each
-// job is an object of the kernel's that contains it. session: a job's processes are
-// looked for when they are needed, by their session and their parents. none: a job's
-// processes are found by their process group alone, or there are no jobs.
+// TreeControlKind: keeper: each job has a small process that contains it. jobObject: a
+// kernel object contains each job. session: a job's processes are found when needed, by
+// their session and their parents. none: a job's processes are found by their process
+// group only, or there are no jobs.
 type TreeControlKind string
 
 // The values of TreeControlKind.
@@ -2015,21 +1989,23 @@ const (
 	TreeControlKindNone      TreeControlKind = "none"
 )
 
-// TreeControl: What job/kill, a timeout and the server's end reach of what a job started.
+// TreeControl: What job/kill, a timeout and the server's end reach of the processes that
+// a job started.
 type TreeControl struct {
 	// How jobs are contained.
 	Kind TreeControlKind `json:"kind"`
-	// What is reached, in words, such as children, groups, sessions, orphans, stopped.
+	// The kinds of processes that are reached, such as children, groups, sessions, orphans,
+	// stopped.
 	Reaches List[string] `json:"reaches"`
 	// Whether a job's processes can outlive the server.
 	SurvivesServer bool `json:"survivesServer"`
-	// What is not reached, in words for people.
+	// What is not reached, for people.
 	NotReached List[string] `json:"notReached"`
 }
 
-// InputDetectionTier: The best that this server on this machine can say of a job that
-// reads input. none: nothing. guess, likely, exact: see the confidence of a wait for
-// input.
+// InputDetectionTier: The best confidence that this server on this machine has for a job
+// that reads input. none: no detection. guess, likely, exact: see the confidence of a
+// wait for input.
 type InputDetectionTier string
 
 // The values of InputDetectionTier.
@@ -2040,30 +2016,30 @@ const (
 	InputDetectionTierExact  InputDetectionTier = "exact"
 )
 
-// InputDetection: Whether the server can tell that a job is waiting for input.
+// InputDetection: Whether the server can detect that a job waits for input.
 type InputDetection struct {
-	// The best confidence that it reaches.
+	// The best confidence.
 	Tier InputDetectionTier `json:"tier"`
-	// What it rests on, or why there is none, in words for people.
+	// The method, or why there is none, for people.
 	Why string `json:"why"`
 }
 
 // ScreenCapabilities: What the server can show of a terminal's screen.
 type ScreenCapabilities struct {
-	// The screen formats; empty where the server has no screen.
+	// The screen formats; empty if the server has no screen.
 	Formats List[string] `json:"formats"`
 }
 
-// LimitSupport: How the server holds a job to a limit.
+// LimitSupport: How the server enforces a limit of jobs.
 type LimitSupport struct {
-	// Who holds the job to it.
+	// The enforcer of the limit.
 	By LimitBy `json:"by"`
-	// What it counts.
+	// The scope of the limit.
 	Per LimitPer `json:"per"`
-	// Whether a job that goes beyond it is ended, with reason limit; if not, the program is
+	// Whether a job that exceeds it is ended, with reason limit; if not, the program is
 	// refused more.
 	Ends bool `json:"ends"`
-	// How exact it is, in words for people.
+	// How exact it is, for people.
 	Why *string `json:"why,omitempty"`
 }
 
@@ -2077,23 +2053,21 @@ const (
 	LevelSupportFull    LevelSupport = "full"
 )
 
-// Capabilities: What this server on this machine really can do. A member that is absent
-// stands for something that the server does not have; further members may come in later
-// versions.
+// Capabilities: What this server on this machine can really do. An absent member means
+// that the server lacks the feature; later versions may add members.
 type Capabilities struct {
-	// The framings of messages that are understood: header (Content-Length), line
-	// (newline-delimited).
+	// The supported framings of messages: header (Content-Length), line (newline-delimited).
 	Framings List[string] `json:"framings"`
 	// The modes in which jobs can be started.
 	Modes List[Mode] `json:"modes"`
-	// The requests and notifications that the server takes.
+	// The accepted requests and notifications.
 	Methods List[string] `json:"methods"`
 	// The events that the server can send, by their names without job/.
 	Events List[string] `json:"events"`
-	// The conditions that a wait may have.
+	// The supported conditions of a wait.
 	Conditions List[string] `json:"conditions"`
-	// The keys that job/write takes. A part in angle brackets stands for each of its kind,
-	// as in Ctrl-<letter>.
+	// The keys for job/write. A part in angle brackets stands for each of its kind, as in
+	// Ctrl-<letter>.
 	Keys List[string] `json:"keys"`
 	// The encodings of job/output.
 	Encodings List[Encoding] `json:"encodings"`
@@ -2103,48 +2077,47 @@ type Capabilities struct {
 	WaitFormats List[string] `json:"waitFormats"`
 	// What ending a job reaches.
 	TreeControl TreeControl `json:"treeControl"`
-	// Whether waiting for input is seen.
+	// Whether waiting for input is detected.
 	InputDetection InputDetection `json:"inputDetection"`
 	// What the server can show of a screen.
 	Screen ScreenCapabilities `json:"screen"`
-	// What programs ask their terminal and the server answers, by the names that xterm's
-	// manual has (DA1, DSR, CPR, DECRQM, XTVERSION and so on); OSC4, OSC10, OSC11 and OSC12
-	// are colours, XTWINOPS sizes. Then queries of job/start and job/subscribe are there.
-	// Absent where the server answers nothing.
+	// The terminal queries that the server answers, by their names in xterm's manual (DA1,
+	// DSR, CPR, DECRQM, XTVERSION and so on); OSC4, OSC10, OSC11 and OSC12 are colours,
+	// XTWINOPS sizes. If present, job/start and job/subscribe have queries. Absent if the
+	// server answers none.
 	Queries []string `json:"queries,omitzero"`
-	// The limits of a job (limits of job/start) that the server can hold it to, by name; one
-	// that is absent is unsupported.
+	// The limits of jobs (limits of job/start) that the server can enforce, by name; an
+	// absent one is unsupported.
 	Limits map[string]LimitSupport `json:"limits,omitzero"`
 	// The signals that the server can send, by name with SIG.
 	Signals List[string] `json:"signals"`
-	// Whether the server takes job/ack.
+	// Whether the server accepts job/ack.
 	Ack bool `json:"ack"`
-	// Whether the server sends client/confirm, and takes options.confirm.
+	// Whether the server sends client/confirm, and accepts options.confirm.
 	Confirm bool `json:"confirm"`
-	// Whether the server sends client/secret. Absent: false.
+	// Whether the server sends client/secret. Absent if not.
 	Secret *bool `json:"secret,omitempty"`
-	// Whether the server takes options.secretInput. Absent: false.
+	// Whether the server accepts options.secretInput. Absent if not.
 	SecretInput *bool `json:"secretInput,omitempty"`
-	// Whether the server takes job/search. Absent: false.
+	// Whether the server has job/search. Absent if not.
 	Search *bool `json:"search,omitempty"`
-	// Whether the server takes options.env.login. Absent: false.
+	// Whether the server accepts options.env.login. Absent if not.
 	LoginEnvironment *bool `json:"loginEnvironment,omitempty"`
-	// The profiles that a start can name, and the variables that each sets unless
-	// options.env.set, env/set, env/unset or the start's own env has the name. Absent: there
-	// are none.
+	// The profiles for a start, and the variables that each sets unless options.env.set,
+	// env/set, env/unset or the start's own env has the name. Absent if there are none.
 	Profiles map[string]map[string]string `json:"profiles,omitzero"`
-	// The families of shells, as platform/get names them, that are given shell integration
-	// when they are started on a terminal; empty or absent where there are none. job/exec,
-	// job/history and job/commandFinished need it.
+	// The families of shells, as in platform/get, that get shell integration when started on
+	// a terminal; empty or absent if there are none. job/exec, job/history and
+	// job/commandFinished need it.
 	ShellIntegration []string `json:"shellIntegration,omitzero"`
-	// Whether job/start and job/run take record: true, which needs files (stateDirectory is
-	// not null). Absent: false.
+	// Whether job/start and job/run accept record: true, which needs files (stateDirectory
+	// is not null). Absent if not.
 	Recordings *bool `json:"recordings,omitempty"`
-	// Whether the server takes options.allowCommands, denyCommands and aliases. Absent:
-	// false.
+	// Whether the server accepts options.allowCommands, denyCommands and aliases. Absent if
+	// not.
 	CommandPolicy *bool `json:"commandPolicy,omitempty"`
 	// How much of each level of the protocol (core, trees, terminal, store, policy) the
-	// server has; a level that is absent is none.
+	// server has; an absent level means none.
 	Levels Map[LevelSupport] `json:"levels"`
 }
 
@@ -2152,143 +2125,140 @@ type Capabilities struct {
 type Platform struct {
 	// The operating system, such as linux, darwin, windows: platform of platform/get.
 	OS string `json:"os"`
-	// The version of the kernel; absent where it is not known.
+	// The version of the kernel; absent if unknown.
 	Version *string `json:"version,omitempty"`
-	// What stands between the parts of a path. It, and the members below, are absent where a
-	// server does not tell them here; platform/get does.
+	// The separator between the parts of a path. It and the members below are absent if a
+	// server does not report them here; platform/get does.
 	PathSeparator *string `json:"pathSeparator,omitempty"`
-	// What stands between two commands that follow each other, for the shell.
+	// The shell's separator between two commands in sequence.
 	CommandSeparator *string `json:"commandSeparator,omitempty"`
-	// What stands before the name of a variable, for the shell.
+	// The shell's prefix of a variable's name.
 	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
-	// What command lines of the shell can have.
+	// Features of the shell's command lines.
 	Features *ShellFeatures `json:"features,omitempty"`
 	// The processor, such as amd64, arm64.
 	Arch string `json:"arch"`
-	// Name of the shell that runs a command where the start names none, such as bash.
+	// Name of the default shell for a command, such as bash.
 	Shell string `json:"shell"`
 	// Absolute path of that shell.
 	ShellPath string `json:"shellPath"`
-	// The longest line in bytes, its end not counted, that a terminal passes on whole while
-	// it edits lines; null where there is no such limit, or where it is not known.
+	// The longest line in bytes, without its line end, that a terminal passes on whole while
+	// it edits lines; null if there is no such limit, or if unknown.
 	CanonicalLineLimit *int64 `json:"canonicalLineLimit"`
 }
 
 // Limits: The limits in effect.
 type Limits struct {
-	// How many jobs may be live at once.
+	// Live jobs at once.
 	MaxJobs int64 `json:"maxJobs"`
-	// The largest message in bytes, either way, as it is encoded.
+	// The largest encoded message in bytes, in both directions.
 	MaxMessageBytes int64 `json:"maxMessageBytes"`
-	// How many bytes of each stream of a job are kept in memory.
+	// Bytes of each stream of a job kept in memory.
 	SpoolMemoryBytes int64 `json:"spoolMemoryBytes"`
-	// How many bytes of each stream of a job are kept in its file; 0 where there are no
-	// files.
+	// Bytes of each stream of a job kept in its file; 0 without files.
 	SpoolDiskBytes int64 `json:"spoolDiskBytes"`
-	// How many bytes all files of this server may have together; 0 where there are none.
+	// Bytes of all files of this server together; 0 without files.
 	SpoolTotalBytes int64 `json:"spoolTotalBytes"`
-	// How many bytes of input may wait for a job to read them.
+	// Bytes of input that may wait for a job to read them.
 	InputQueueBytes int64 `json:"inputQueueBytes"`
-	// How many bytes of each stream of a job may be sent and not acknowledged; absent where
-	// the server has neither job/ack nor whenSlow.
+	// Bytes of each stream of a job that may be sent and not acknowledged; absent if the
+	// server has neither job/ack nor whenSlow.
 	WindowBytes *int64 `json:"windowBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends.
 	ShutdownGraceMs int64 `json:"shutdownGraceMs"`
-	// The least time in milliseconds between two job/screenChanged of a job. Absent where
-	// the server does not know the event; it may be there where no terminals can be had.
+	// The shortest time in milliseconds between two job/screenChanged of a job. Absent if
+	// the server does not have the event; may be present even if there are no terminals.
 	ScreenIntervalMs *int64 `json:"screenIntervalMs,omitempty"`
-	// Milliseconds from its start after which any job is ended; absent: none.
+	// Milliseconds from its start after which any job is ended; absent if unlimited.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
 
-// ConfirmInEffect: What becomes of the actions that options.confirm names.
+// ConfirmInEffect: The treatment of the actions that options.confirm names.
 type ConfirmInEffect struct {
-	// Of job/start and job/run.
+	// For job/start and job/run.
 	Start ConfirmVerdict `json:"start"`
-	// Of job/write.
+	// For job/write.
 	Write ConfirmVerdict `json:"write"`
-	// Of job/kill and job/signal.
+	// For job/kill and job/signal.
 	Kill ConfirmVerdict `json:"kill"`
 }
 
-// Policy: What holds on this connection of all that the params can forbid, as the server
-// has understood them. Of lists there is their length.
+// Policy: All restrictions in effect on this connection, as the server has understood the
+// params. For a list it has the length.
 type Policy struct {
-	// The directory in which jobs start that name none, and against which a relative cwd
-	// counts; absolute. Absent if none was given and the server's own cannot be found out,
-	// as when it is deleted: jobs that need it are then badWorkingDirectory.
+	// The default directory of jobs, and the base of a relative cwd; absolute. Absent if
+	// none was given and the server's own is unknown, such as after it was deleted: jobs
+	// that need it are then badWorkingDirectory.
 	RootDirectory *string `json:"rootDirectory,omitempty"`
-	// How many directories jobs may start in; absent: there is no restriction.
+	// The number of directories in which jobs may start; absent if unrestricted.
 	AllowedDirectories *int64 `json:"allowedDirectories,omitempty"`
-	// How many command roots allowCommands has, 0: nothing may be started; absent: there is
-	// no such list.
+	// The number of command roots in allowCommands, 0: nothing may be started; absent if
+	// there is no such list.
 	AllowCommands *int64 `json:"allowCommands,omitempty"`
-	// How many command roots denyCommands has; absent: it forbids nothing.
+	// The number of command roots in denyCommands; absent if it forbids nothing.
 	DenyCommands *int64 `json:"denyCommands,omitempty"`
-	// What is allowed, asked about and denied. What options.confirm has as ask is deny here
-	// where the client has not got capabilities.confirm.
+	// The actions that are allowed, asked about and denied. ask in options.confirm is deny
+	// here if the client lacks capabilities.confirm.
 	Confirm ConfirmInEffect `json:"confirm"`
-	// Who may type where a password is asked for.
+	// Who may type at a password prompt.
 	SecretInput SecretInput `json:"secretInput"`
 }
 
-// Warning: A member of the params that the server does not know and has ignored.
+// Warning: An unknown member of the params, which was ignored.
 type Warning struct {
 	// JSON pointer (RFC 6901) to it, from the params.
 	Pointer string `json:"pointer"`
-	// What is odd, in words.
+	// A description of the problem, for people.
 	Message string `json:"message"`
-	// The nearest name that is known there; absent if none is near.
+	// The most similar known name; absent if none is similar.
 	DidYouMean *string `json:"didYouMean,omitempty"`
 }
 
 // InitializeParams: All members are optional; unknown ones are ignored at every level,
-// and told in warnings of the result. But a server that has them refuses, as
-// invalidParams, what is nearly one of options, allowedDirectories,
-// options.allowCommands, denyCommands, confirm and secretInput, the members of
-// options.confirm, and options.env.inherit and exclude: misspelt by up to a third of its
-// letters, cut short, or, of the first six, given in options or beside it where it does
-// not belong. No later version names a member so.
+// and listed in warnings of the result. But a server that has them refuses, as
+// invalidParams, misspellings of options, allowedDirectories, options.allowCommands,
+// denyCommands, confirm and secretInput, of the members of options.confirm, and of
+// options.env.inherit and exclude: up to a third of the letters differ, the name is cut
+// short, or one of the first six is inside options instead of beside it or vice versa. No
+// later version adds such names.
 type InitializeParams struct {
-	// The version of the protocol that the client speaks; one that the server does not speak
-	// is unsupportedVersion. Default "1".
+	// The client's protocol version; one that the server does not speak is
+	// unsupportedVersion. Default: "1".
 	ProtocolVersion *string `json:"protocolVersion,omitempty"`
-	// Which program the client is.
+	// The client's program.
 	ClientInfo *ClientInfo `json:"clientInfo,omitempty"`
-	// The client's process id; for logs, never watched. Default null.
+	// The client's process id; for logs, never watched. Default: null.
 	ProcessID Nullable[int64] `json:"processId,omitzero"`
-	// The directory in which jobs start that name none, and against which a relative cwd
-	// counts; absolute. Default: the server's own; if that cannot be found out, only jobs
-	// with an absolute cwd start.
+	// The default directory of jobs, and the base of a relative cwd; absolute. Default: the
+	// server's own; if that is unknown, only jobs with an absolute cwd start.
 	RootDirectory *string `json:"rootDirectory,omitempty"`
-	// A job's cwd, and the files that its start names for stdin, stdout and stderr, must lie
-	// inside one of these, symlinks resolved; absolute. They are the directories that are
-	// there when initialize is read, and count where they lie then; one that is moved or
-	// removed, or put into the place of another, allows nothing. One that is not there is
+	// The directories in one of which a job's cwd, and the files that its start names for
+	// stdin, stdout and stderr, must lie, symlinks resolved; absolute. They are the
+	// directories that exist when initialize is read, at their place then; one that is later
+	// moved, removed or replaced allows nothing. One that does not exist is
 	// badWorkingDirectory. Default: no restriction; an empty list is invalidParams, since it
 	// could be meant for none.
 	AllowedDirectories []string `json:"allowedDirectories,omitzero"`
 	// What the client can answer or send.
 	Capabilities *ClientCapabilities `json:"capabilities,omitempty"`
-	// How the server shall behave.
+	// Settings for this connection.
 	Options *Options `json:"options,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InitializeResult: What the server is, and what it can do.
+// InitializeResult: The server's identity, capabilities and limits.
 type InitializeResult struct {
-	// The version of the protocol that is spoken from here on.
+	// The protocol version in use from here on.
 	ProtocolVersion string `json:"protocolVersion"`
-	// Which program the server is.
+	// The server's program.
 	ServerInfo ServerInfo `json:"serverInfo"`
-	// Unique for this run of the server; the name of its directory in stateDirectory.
+	// Identifies this run of the server; the name of its directory in stateDirectory.
 	SessionID string `json:"sessionId"`
-	// Absolute path of the directory under which output files are kept; null where none are.
+	// Absolute path of the directory for output files; null if there are none.
 	StateDirectory *string `json:"stateDirectory"`
-	// Why stateDirectory is null, and what to do, where files were asked for, or nothing
-	// was, and their place cannot be used; for people. Absent where there is nothing to
-	// tell.
+	// Why stateDirectory is null although memory was not requested, and what to do; for
+	// people. Absent if there is no problem.
 	StateDirectoryError *string `json:"stateDirectoryError,omitempty"`
 	// What the server can do.
 	Capabilities Capabilities `json:"capabilities"`
@@ -2296,32 +2266,32 @@ type InitializeResult struct {
 	Platform Platform `json:"platform"`
 	// The limits in effect.
 	Limits Limits `json:"limits"`
-	// What is restricted. Absent where the server does not tell.
+	// The restrictions in effect. Absent if the server does not report them.
 	Policy *Policy `json:"policy,omitempty"`
-	// The members of the params that were ignored, at any level, sorted by their pointer;
-	// the first 20. Absent for none, and where the server does not tell.
+	// The ignored members of the params, at any level, sorted by pointer; the first 20.
+	// Absent if there are none, or if the server does not report them.
 	Warnings []Warning `json:"warnings,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // InitializedParams: Nothing.
 type InitializedParams struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobAckParams: What was taken.
 type JobAckParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// Of which stream.
 	Stream Stream `json:"stream"`
 	// Everything before this offset was taken: offset and bytes of a job/output, added.
 	Offset int64 `json:"offset"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2334,7 +2304,7 @@ type JobClosedParams struct {
 	Seq int64 `json:"seq"`
 	// What could not be ended of a job whose keeper was killed; absent if nothing is left.
 	Survivors []Survivor `json:"survivors,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2345,16 +2315,16 @@ type JobCommandFinishedParams struct {
 	// Counts from 1 what was sent to this connection for this job: a missing number means a
 	// fault.
 	Seq int64 `json:"seq"`
-	// Names a command of a shell job with shell integration: counted from 1 per job, those
-	// of job/exec as they are asked for, those that are typed as they begin.
+	// Identifies a command of a shell job with shell integration: counted from 1 per job;
+	// commands of job/exec are numbered when requested, typed ones when they begin.
 	CommandID int64 `json:"commandId"`
-	// Its text, at most 4096 bytes; absent where the shell did not tell it.
+	// Its text, at most 4096 bytes; absent if the shell did not tell it.
 	Command *string `json:"command,omitempty"`
 	// Whether command is cut at its end. Absent: false.
 	Truncated *bool `json:"truncated,omitempty"`
 	// How it came to the shell.
 	Origin CommandOrigin `json:"origin"`
-	// Its exit status; null where the shell has ended without telling one.
+	// Its exit status; null if the shell has ended without telling one.
 	ExitCode *int64 `json:"exitCode"`
 	// When the shell began it.
 	StartedAt string `json:"startedAt"`
@@ -2362,14 +2332,14 @@ type JobCommandFinishedParams struct {
 	EndedAt string `json:"endedAt"`
 	// Milliseconds from its start to its end.
 	DurationMs int64 `json:"durationMs"`
-	// The shell's directory when it had ended; absent where the shell has ended with it.
+	// The shell's directory when it had ended; absent if the shell has ended with it.
 	Cwd *string `json:"cwd,omitempty"`
 	// Where what it wrote stands in the stream pty, in raw bytes.
 	Output OutputRange `json:"output"`
 	// How many commands of this job ended before it and are not told, because too many
 	// events wait for a client that does not read them; job/history has them. Absent: none.
 	Suppressed *int64 `json:"suppressed,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2411,23 +2381,23 @@ type ExecWait struct {
 	// output of the command begins.
 	From json.RawMessage `json:"from,omitempty"`
 	// How much output the result carries; of more, head and tail are kept. The mark between
-	// them does not count. It bounds output, and the outcome's output as well. Default
+	// them does not count. It bounds output, and the outcome's output as well. Default:
 	// 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// How the outcome's output is written; output is plain in any case. Default plain.
+	// How the outcome's output is written; output is plain in any case. Default: plain.
 	Format *WaitFormat `json:"format,omitempty"`
 	// Whether output and the outcome's output have a mark between head and tail if they were
-	// cut, as truncated.mark has it. An empty text (maxBytes 0) has none. Default true.
+	// cut, as truncated.mark has it. An empty text (maxBytes 0) has none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
 	// Leaves the echo of what job/write typed last out of the outcome's output, where it is
-	// found. Default false.
+	// found. Default: false.
 	StripEcho *bool `json:"stripEcho,omitempty"`
 }
 
 // JobExecParams: Which shell, and what it shall run.
 type JobExecParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// The command: any lines that the shell takes from a script. What is not complete, such
@@ -2437,14 +2407,14 @@ type JobExecParams struct {
 	// alone.
 	Wait *ExecWait `json:"wait,omitempty"`
 	// Milliseconds from when the request was read after which onTimeout is done, time in
-	// line included; null: never. Default 30000.
+	// line included; null: never. Default: 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
 	// What happens at timeoutMs, and when the request is cancelled; a cancelled command that
-	// still waits in line never runs. Default leave.
+	// still waits in line never runs. Default: leave.
 	OnTimeout *ExecTimeout `json:"onTimeout,omitempty"`
-	// What happens where the shell runs something already. Default queue.
+	// What happens where the shell runs something already. Default: queue.
 	IfBusy *IfBusy `json:"ifBusy,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2460,11 +2430,11 @@ type JobExecResult struct {
 	Output string `json:"output"`
 	// What of output was left out; absent if nothing was.
 	Truncated *Truncated `json:"truncated,omitempty"`
-	// The command's exit status; null while it runs, and where the shell has ended, or was
+	// The command's exit status; null while it runs, and if the shell has ended, or was
 	// replaced, without telling one.
 	ExitCode *int64 `json:"exitCode"`
-	// The shell's directory when the command had ended; absent where it has not, or the
-	// shell has ended or was replaced with it.
+	// The shell's directory when the command had ended; absent if it has not, or the shell
+	// has ended or was replaced with it.
 	Cwd *string `json:"cwd,omitempty"`
 	// Milliseconds from when the shell began the command to its end, or to the answer where
 	// it runs on; 0 where it was not begun.
@@ -2487,12 +2457,11 @@ type JobExecResult struct {
 	// false.
 	Replaced *bool `json:"replaced,omitempty"`
 	// Where output stands in the stream pty, in raw bytes; of a command that runs on, as far
-	// as it had come. Absent where it was not begun.
+	// as it had come. Absent if it was not begun.
 	Range *OutputRange `json:"range,omitempty"`
-	// Why the shell could not run the command; absent where it could, or where it is not
-	// known.
+	// Why the shell could not run the command; absent if it could, or if unknown.
 	Hint *Hint `json:"hint,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2509,19 +2478,19 @@ type JobExitedParams struct {
 	DurationMs int64 `json:"durationMs"`
 	// What the job started and is still alive.
 	Background List[Process] `json:"background"`
-	// Why the shell could not run the command; absent where it could.
+	// Why the shell could not run the command; absent if it could.
 	Hint *Hint `json:"hint,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobGetParams: Which job.
 type JobGetParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2529,22 +2498,22 @@ type JobGetParams struct {
 type JobGetResult struct {
 	// The job.
 	Job JobInfo `json:"job"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobHistoryParams: Whose commands, and which.
 type JobHistoryParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// A commandId: only the commands behind that one, the first limit of them; where it is
 	// not listed, those with a greater commandId. Default: the last limit of all.
 	Since *int64 `json:"since,omitempty"`
-	// How many commands at most. Default 100.
+	// How many commands at most. Default: 100.
 	Limit *int64 `json:"limit,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2555,7 +2524,7 @@ type JobHistoryResult struct {
 	// Whether there are more, beyond limit or what a message holds: with since behind the
 	// last of commands, without it before the first.
 	HasMore bool `json:"hasMore"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2595,19 +2564,19 @@ type KillReport struct {
 
 // JobKillParams: What to end, and how. Exactly one of handle and group.
 type JobKillParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Every live job of this group; there may be none, and then liveGroups says which groups
 	// have some.
 	Group *string `json:"group,omitempty"`
-	// Milliseconds between TERM and KILL. Default 5000.
+	// Milliseconds between TERM and KILL. Default: 5000.
 	GraceMs *int64 `json:"graceMs,omitempty"`
 	// Whether KILL follows after graceMs; if not, what lives then is told in survivors.
-	// Default true.
+	// Default: true.
 	Force *bool `json:"force,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2628,7 +2597,7 @@ type JobKillResult struct {
 	Jobs []KillReport `json:"jobs,omitzero"`
 	// By group, where jobs is empty: the groups that live jobs have, at most 64, sorted.
 	LiveGroups []string `json:"liveGroups,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2638,7 +2607,7 @@ type JobListParams struct {
 	Live *bool `json:"live,omitempty"`
 	// Jobs of this group alone. Default: of any.
 	Group *string `json:"group,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2646,7 +2615,7 @@ type JobListParams struct {
 type JobListResult struct {
 	// The jobs, in the order of their handles.
 	Jobs List[JobInfo] `json:"jobs"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2666,8 +2635,8 @@ type JobOutputParams struct {
 	Bytes int64 `json:"bytes"`
 	// The bytes as text; never splits a character of UTF-8.
 	Text *string `json:"text,omitempty"`
-	// In place of text: the bytes in base64, where that encoding was asked for, and where
-	// they are no UTF-8.
+	// In place of text: the bytes in base64, where that encoding was asked for, and if they
+	// are no UTF-8.
 	Base64 *string `json:"base64,omitempty"`
 	// Bytes right before offset that will not come; absent if there are none.
 	Gap *Gap `json:"gap,omitempty"`
@@ -2677,7 +2646,7 @@ type JobOutputParams struct {
 	// Whether output of this stream begins anew here, since job/subscribe said from where:
 	// offset does not follow from what was sent before; absent: false.
 	Restart *bool `json:"restart,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2705,8 +2674,8 @@ type JobPatternMatchedParams struct {
 	// Offset of the first raw byte after the match. On the screen this and offset are the
 	// place in the output up to which it was drawn.
 	EndOffset int64 `json:"endOffset"`
-	// On the screen: the row in which the match begins, from 0. Absent where the pattern
-	// looks at output.
+	// On the screen: the row in which the match begins, from 0. Absent if the pattern looks
+	// at output.
 	Row *int64 `json:"row,omitempty"`
 	// On the screen: the column in which it begins, from 0.
 	Col *int64 `json:"col,omitempty"`
@@ -2717,7 +2686,7 @@ type JobPatternMatchedParams struct {
 	// have been longer than maxMessageBytes; offset and endOffset are those of the whole
 	// match. Absent: false.
 	Truncated *bool `json:"truncated,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2734,8 +2703,8 @@ const (
 
 // JobReadParams: What to read, of which job.
 type JobReadParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// Where to begin; negative: so many bytes before the end. Default: the read cursor, of
@@ -2743,13 +2712,13 @@ type JobReadParams struct {
 	Offset *int64 `json:"offset,omitempty"`
 	// Which stream; needed where the job has two. Default: the only one.
 	Stream *Stream `json:"stream,omitempty"`
-	// How many raw bytes at most. Default 65536.
+	// How many raw bytes at most. Default: 65536.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// Milliseconds to wait for the first byte where there is none. Default 0.
+	// Milliseconds to wait for the first byte where there is none. Default: 0.
 	WaitMs *int64 `json:"waitMs,omitempty"`
-	// How the output is written. Default text.
+	// How the output is written. Default: text.
 	Format *ReadFormat `json:"format,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2757,8 +2726,8 @@ type JobReadParams struct {
 type JobReadResult struct {
 	// The output, in format text or plain.
 	Text *string `json:"text,omitempty"`
-	// In place of text: the bytes in base64, where format is base64, and where it is text
-	// and they are no UTF-8.
+	// In place of text: the bytes in base64, where format is base64, and if it is text and
+	// they are no UTF-8.
 	Base64 *string `json:"base64,omitempty"`
 	// Offset of the first raw byte that was read.
 	Offset int64 `json:"offset"`
@@ -2771,45 +2740,45 @@ type JobReadResult struct {
 	Gap *Gap `json:"gap,omitempty"`
 	// The job when the answer was made.
 	Job JobState `json:"job"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobRemoveParams: What is asked for.
 type JobRemoveParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Whether its files stay where they are. Default false.
+	// Whether its files stay where they are. Default: false.
 	KeepFiles *bool `json:"keepFiles,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobRemoveResult: Nothing.
 type JobRemoveResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobResizeParams: What is asked for.
 type JobResizeParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// Width in columns.
 	Cols int64 `json:"cols"`
 	// Height in rows.
 	Rows int64 `json:"rows"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobResizeResult: Nothing.
 type JobResizeResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2853,14 +2822,14 @@ type JobRunParams struct {
 	// Variables to set in the job's environment; null unsets one. Default: none.
 	Env map[string]*string `json:"env,omitzero"`
 	// Which variables the job gets for the kind of use; env comes on top of them. A server
-	// without capabilities.profiles refuses any but interactive (unsupported). Default
+	// without capabilities.profiles refuses any but interactive (unsupported). Default:
 	// interactive.
 	Profile *ProfileName `json:"profile,omitempty"`
-	// Whether the job has a terminal. Default pipe.
+	// Whether the job has a terminal. Default: pipe.
 	Mode *Mode `json:"mode,omitempty"`
-	// Width of the terminal in columns. Default 80.
+	// Width of the terminal in columns. Default: 80.
 	Cols *int64 `json:"cols,omitempty"`
-	// Height of the terminal in rows. Default 24.
+	// Height of the terminal in rows. Default: 24.
 	Rows *int64 `json:"rows,omitempty"`
 	// A name for the job, to be used wherever a handle is asked for. Default: none. Errors:
 	// nameInUse.
@@ -2869,9 +2838,9 @@ type JobRunParams struct {
 	Group *string `json:"group,omitempty"`
 	// What the job is for, in words for people. Default: none.
 	Description *string `json:"description,omitempty"`
-	// Pipe mode: what the job reads. Default null.
+	// Pipe mode: what the job reads. Default: null.
 	Stdin json.RawMessage `json:"stdin,omitempty"`
-	// Pipe mode: where the job's errors go. Default separate.
+	// Pipe mode: where the job's errors go. Default: separate.
 	Stderr *StderrTarget `json:"stderr,omitempty"`
 	// Pipe mode: a file for the job's stdout, in place of the stream. A relative path counts
 	// from cwd; with stderr merge both go there. It is not streamed, not redacted and has no
@@ -2886,7 +2855,7 @@ type JobRunParams struct {
 	// what was typed with secret or while the terminal did not show it, but to programs that
 	// read the keyboard raw. It is complete at job/closed. A server without
 	// capabilities.recordings, or that keeps output in memory alone, refuses true
-	// (unsupported). Default false.
+	// (unsupported). Default: false.
 	Record *bool `json:"record,omitempty"`
 	// Milliseconds from the start after which the job is ended, with all that it started, as
 	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
@@ -2903,28 +2872,28 @@ type JobRunParams struct {
 	// sends its events from the answer on, started first, output from where the answer ends.
 	// []: none, then too.
 	Events []EventName `json:"events,omitzero"`
-	// Milliseconds after which onTimeout is done; null: never. Default 30000.
+	// Milliseconds after which onTimeout is done; null: never. Default: 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// What happens at timeoutMs, and when the request is cancelled. Default kill.
+	// What happens at timeoutMs, and when the request is cancelled. Default: kill.
 	OnTimeout *OnTimeout `json:"onTimeout,omitempty"`
 	// How many bytes of output per stream the result carries, counted in the format asked
 	// for; if there are more, head and tail are kept. The mark between them does not count.
-	// Default 65536.
+	// Default: 65536.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 	// Milliseconds for which pipes that others hold open are still read after the command's
-	// exit. Default 500.
+	// exit. Default: 500.
 	DrainMs *int64 `json:"drainMs,omitempty"`
-	// How the output is written. Default plain.
+	// How the output is written. Default: plain.
 	Format *RunFormat `json:"format,omitempty"`
 	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
-	// it. base64 and an empty text (maxBytes 0) have none. Default true.
+	// it. base64 and an empty text (maxBytes 0) have none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobRunResult: How the command ended, and what it wrote. Of a pipe job stdout and stderr
-// (absent where stderr is merged or discarded, or where it goes to a file), of a terminal
+// (absent if stderr is merged or discarded, or where it goes to a file), of a terminal
 // job output. With format base64 a stream comes as bytes alone, under its name with
 // Base64. With plain and text it comes as text, in which bytes that are not UTF-8 are
 // U+FFFD; if there are any, they are beside it in base64: the same head and tail with
@@ -2935,7 +2904,7 @@ type JobRunResult struct {
 	// Whether timeoutMs passed before the command ended. What killAfterMs has ended is told
 	// by exit.reason alone.
 	TimedOut bool `json:"timedOut"`
-	// What a pipe job wrote to stdout; absent where that goes to a file.
+	// What a pipe job wrote to stdout; absent if that goes to a file.
 	Stdout *string `json:"stdout,omitempty"`
 	// The bytes of stdout in base64, without a mark: in its place with format base64, and
 	// beside it if they are not UTF-8.
@@ -2961,13 +2930,13 @@ type JobRunResult struct {
 	DurationMs int64 `json:"durationMs"`
 	// The job when the answer was made.
 	Job JobState `json:"job"`
-	// The wait for input in which the job was when timeoutMs had passed; absent where it was
-	// in none that is known. The command then asks somebody: answer it, or start it so that
-	// it does not ask.
+	// The wait for input in which the job was when timeoutMs had passed; absent if it was in
+	// none that is known. The command then asks somebody: answer it, or start it so that it
+	// does not ask.
 	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
-	// Why the shell could not run the command; absent where it could.
+	// Why the shell could not run the command; absent if it could.
 	Hint *Hint `json:"hint,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2986,22 +2955,22 @@ const (
 
 // JobScreenParams: Of which job, and how.
 type JobScreenParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// How the screen is written; capabilities.screen.formats has those that the server
-	// knows. Default text.
+	// knows. Default: text.
 	Format *ScreenFormat `json:"format,omitempty"`
 	// How many lines are wanted of what has left the screen at its top, as far as they are
-	// kept; not for a png. Default 0.
+	// kept; not for a png. Default: 0.
 	Scrollback *int64 `json:"scrollback,omitempty"`
-	// Whether blanks at the ends of lines are left out, in format text. Default true.
+	// Whether blanks at the ends of lines are left out, in format text. Default: true.
 	Trim *bool `json:"trim,omitempty"`
 	// A revision of an earlier answer: if nothing has changed since, the answer says
 	// unchanged, and has no screen. Absent: the screen comes in any case.
 	SinceRevision *int64 `json:"sinceRevision,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3122,7 +3091,7 @@ type JobScreenResult struct {
 	Cols int64 `json:"cols"`
 	// Its height in rows.
 	Rows int64 `json:"rows"`
-	// The terminal's title; empty where it has none.
+	// The terminal's title; empty if it has none.
 	Title string `json:"title"`
 	// Whether the program has switched to the alternate screen, as those do that take all of
 	// it.
@@ -3137,7 +3106,7 @@ type JobScreenResult struct {
 	// some is not kept: parts may be wrong until the program has drawn them anew. Absent:
 	// false.
 	Approximate *bool `json:"approximate,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3152,7 +3121,7 @@ type JobScreenChangedParams struct {
 	Revision int64 `json:"revision"`
 	// All output of the terminal before this offset is drawn.
 	Offset int64 `json:"offset"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3220,17 +3189,17 @@ type SearchMatch struct {
 	EndOffset int64 `json:"endOffset"`
 	// The text that matched.
 	Text string `json:"text"`
-	// The capture groups from 1 on; null for one that took no part. Absent where the pattern
+	// The capture groups from 1 on; null for one that took no part. Absent if the pattern
 	// has none.
 	Groups []*string `json:"groups,omitzero"`
-	// The named capture groups; null for one that took no part. Absent where the pattern has
+	// The named capture groups; null for one that took no part. Absent if the pattern has
 	// none.
 	Named map[string]*string `json:"named,omitzero"`
 	// The line on which the match starts, plain, without its line break (LF or CR), at most
 	// 4096 bytes: of a longer one what is around the start of the match.
 	Line string `json:"line"`
 	// The lines before that one, at most context of them, each plain and at most 4096 bytes;
-	// only what is kept within 64 KiB. Absent where context is 0.
+	// only what is kept within 64 KiB. Absent if context is 0.
 	Before []string `json:"before,omitzero"`
 	// The same of the lines after the one on which the match ends.
 	After []string `json:"after,omitzero"`
@@ -3256,8 +3225,8 @@ type SearchGap struct {
 	To int64 `json:"to"`
 }
 
-// JobSearchParams: What to look for, and where. Exactly one of pattern and literal; not
-// both handle and group.
+// JobSearchParams: What to look for, and if. Exactly one of pattern and literal; not both
+// handle and group.
 type JobSearchParams struct {
 	// The job whose output is searched: its handle or its name. Default: each job that has
 	// started. Errors: jobNotFound.
@@ -3279,7 +3248,7 @@ type JobSearchParams struct {
 	// the line, whatever flags says, and a pattern that names a line break is invalidParams.
 	// A literal is found as it stands either way. Default: whether flags has s.
 	Multiline *bool `json:"multiline,omitempty"`
-	// What is looked at. Default plain.
+	// What is looked at. Default: plain.
 	On *SearchTarget `json:"on,omitempty"`
 	// The stream to search. Absent: each stream.
 	Stream *Stream `json:"stream,omitempty"`
@@ -3291,24 +3260,24 @@ type JobSearchParams struct {
 	// before the end, as with from. Default: at the end.
 	To *int64 `json:"to,omitempty"`
 	// Whether the same matches come in the opposite order: those of the job that was started
-	// last first, and in it the last one. Default false.
+	// last first, and in it the last one. Default: false.
 	Reverse *bool `json:"reverse,omitempty"`
-	// How many lines before and after each match are wanted. Default 0.
+	// How many lines before and after each match are wanted. Default: 0.
 	Context *int64 `json:"context,omitempty"`
-	// How many matches at most. Default 100.
+	// How many matches at most. Default: 100.
 	MaxMatches *int64 `json:"maxMatches,omitempty"`
 	// How many bytes of text, those of all matches and lines together, about; at most a
-	// sixteenth of maxMessageBytes. One match is told in any case. Default 65536.
+	// sixteenth of maxMessageBytes. One match is told in any case. Default: 65536.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 	// Milliseconds after which the search ends with what it has found; null: never. Time
-	// that it waits for others is not counted. Default 30000.
+	// that it waits for others is not counted. Default: 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
 	// The cursor of an answer to the same search of the same server, as it came: the search
 	// goes on there. One of any other search is invalidParams; the same are searches that
 	// differ in context, maxMatches, maxBytes and timeoutMs alone. Where its job was
 	// removed, the search goes on with the jobs behind it.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3332,7 +3301,7 @@ type JobSearchResult struct {
 	Groups []string `json:"groups,omitzero"`
 	// What was to be searched and is not kept any more; absent: nothing.
 	Gaps []SearchGap `json:"gaps,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3357,16 +3326,16 @@ type SignalReport struct {
 	// Whether it was sent.
 	Sent bool `json:"sent"`
 	// Why it was not sent: the kind of the error that the request by handle would have got;
-	// absent where it was.
+	// absent if it was.
 	Kind *string `json:"kind,omitempty"`
-	// The same in a sentence for people; absent where it was sent.
+	// The same in a sentence for people; absent if it was sent.
 	Message *string `json:"message,omitempty"`
 }
 
 // JobSignalParams: What to send, and to whom. Exactly one of handle and group.
 type JobSignalParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Every live job of this group; there may be none, and then liveGroups says which groups
@@ -3375,9 +3344,9 @@ type JobSignalParams struct {
 	// The signal's name, with or without SIG, such as INT or SIGUSR1; capabilities.signals
 	// has them.
 	Signal string `json:"signal"`
-	// Who gets it. Default foreground.
+	// Who gets it. Default: foreground.
 	Target *SignalTarget `json:"target,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3387,7 +3356,7 @@ type JobSignalResult struct {
 	Jobs []SignalReport `json:"jobs,omitzero"`
 	// By group, where jobs is empty: the groups that live jobs have, at most 64, sorted.
 	LiveGroups []string `json:"liveGroups,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3420,15 +3389,15 @@ type JobStartParams struct {
 	// Variables to set in the job's environment; null unsets one. Default: none.
 	Env map[string]*string `json:"env,omitzero"`
 	// Which variables the job gets for the kind of use; env comes on top of them. A server
-	// without capabilities.profiles refuses any but interactive (unsupported). Default
+	// without capabilities.profiles refuses any but interactive (unsupported). Default:
 	// interactive.
 	Profile *ProfileName `json:"profile,omitempty"`
-	// Whether the job has a terminal. Default pty; where no terminal can be had and mode was
-	// not given, the job starts in pipe mode and says so in modeReason.
+	// Whether the job has a terminal. Default: pty; where no terminal can be had and mode
+	// was not given, the job starts in pipe mode and says so in modeReason.
 	Mode *Mode `json:"mode,omitempty"`
-	// Width of the terminal in columns. Default 80.
+	// Width of the terminal in columns. Default: 80.
 	Cols *int64 `json:"cols,omitempty"`
-	// Height of the terminal in rows. Default 24.
+	// Height of the terminal in rows. Default: 24.
 	Rows *int64 `json:"rows,omitempty"`
 	// A name for the job, to be used wherever a handle is asked for. Default: none. Errors:
 	// nameInUse.
@@ -3437,9 +3406,9 @@ type JobStartParams struct {
 	Group *string `json:"group,omitempty"`
 	// What the job is for, in words for people. Default: none.
 	Description *string `json:"description,omitempty"`
-	// Pipe mode: what the job reads. Default null.
+	// Pipe mode: what the job reads. Default: null.
 	Stdin json.RawMessage `json:"stdin,omitempty"`
-	// Pipe mode: where the job's errors go. Default separate.
+	// Pipe mode: where the job's errors go. Default: separate.
 	Stderr *StderrTarget `json:"stderr,omitempty"`
 	// Pipe mode: a file for the job's stdout, in place of the stream. A relative path counts
 	// from cwd; with stderr merge both go there. It is not streamed, not redacted and has no
@@ -3454,7 +3423,7 @@ type JobStartParams struct {
 	// what was typed with secret or while the terminal did not show it, but to programs that
 	// read the keyboard raw. It is complete at job/closed. A server without
 	// capabilities.recordings, or that keeps output in memory alone, refuses true
-	// (unsupported). Default false.
+	// (unsupported). Default: false.
 	Record *bool `json:"record,omitempty"`
 	// Milliseconds from the start after which the job is ended, with all that it started, as
 	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
@@ -3470,19 +3439,19 @@ type JobStartParams struct {
 	// none. Default: options.events of initialize.
 	Events []EventName `json:"events,omitzero"`
 	// Whether an interactive shell on a terminal is given shell integration, which job/exec,
-	// job/history and job/commandFinished need. Default auto.
+	// job/history and job/commandFinished need. Default: auto.
 	ShellIntegration *ShellIntegrationMode `json:"shellIntegration,omitempty"`
 	// Whether the output that is sent of this job has what its programs ask their terminal,
 	// and who answers that, until job/subscribe says otherwise; with events [] it is
-	// forgotten, and the server answers. Default keep.
+	// forgotten, and the server answers. Default: keep.
 	Queries *Queries `json:"queries,omitempty"`
 	// What becomes of output that this client is too slow for, from the first byte on, until
 	// job/subscribe says otherwise. Where output is not among events it counts once
-	// job/subscribe asks for that; with events [] it is forgotten. Default spool.
+	// job/subscribe asks for that; with events [] it is forgotten. Default: spool.
 	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
 	// What the answer waits for. Absent: the answer comes as soon as the job runs.
 	Wait *Wait `json:"wait,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3490,9 +3459,9 @@ type JobStartParams struct {
 type JobStartResult struct {
 	// The job.
 	Job JobInfo `json:"job"`
-	// How the wait ended; absent where none was asked for.
+	// How the wait ended; absent if none was asked for.
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3503,11 +3472,11 @@ type JobStartedParams struct {
 	// Counts from 1 what was sent to this connection for this job: a missing number means a
 	// fault.
 	Seq int64 `json:"seq"`
-	// The id of the request that started the job, as it was spelled.
+	// The id of the request that started the job, as spelled.
 	RequestID json.RawMessage `json:"requestId"`
 	// The job.
 	Job JobInfo `json:"job"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3570,7 +3539,7 @@ type JobStateChangedParams struct {
 	// The family of the shell where the job has shell integration, as in JobInfo; null: it
 	// has none any more.
 	ShellIntegration Nullable[string] `json:"shellIntegration,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3586,8 +3555,8 @@ const (
 
 // JobSubscribeParams: What is asked for, of which job.
 type JobSubscribeParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// The events wanted from now on; empty: none, as after job/unsubscribe. Absent: those
@@ -3607,76 +3576,76 @@ type JobSubscribeParams struct {
 	// What becomes of output that this client is too slow for. Absent: as it was; of a job
 	// of which nothing is heard, spool.
 	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobSubscribeResult: Nothing.
 type JobSubscribeResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobUnsubscribeParams: Of which job.
 type JobUnsubscribeParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobUnsubscribeResult: Nothing.
 type JobUnsubscribeResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobUnwatchParams: What is asked for.
 type JobUnwatchParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// The watch, as job/watch answered it or JobInfo.watches lists it.
 	WatchID int64 `json:"watchId"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobUnwatchResult: Nothing.
 type JobUnwatchResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobWaitParams: What to wait for: a wait, and whose.
 type JobWaitParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// The conditions; may be empty: then the leader's end or the timeout ends the wait.
 	Until List[Condition] `json:"until"`
-	// From where on output counts. Default unread: the highest nextOffset that a wait or a
+	// From where on output counts. Default: unread: the highest nextOffset that a wait or a
 	// cursor read has returned.
 	From json.RawMessage `json:"from,omitempty"`
-	// Milliseconds after which the wait ends with reason timeout; null: never. Default
+	// Milliseconds after which the wait ends with reason timeout; null: never. Default:
 	// 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
 	// How much output per stream the outcome carries, counted in the format asked for; of
-	// more, head and tail are kept. The mark between them does not count. Default 16384.
+	// more, head and tail are kept. The mark between them does not count. Default: 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// How the output is written. Default plain.
+	// How the output is written. Default: plain.
 	Format *WaitFormat `json:"format,omitempty"`
 	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
-	// it. An empty text (maxBytes 0) has none. Default true.
+	// it. An empty text (maxBytes 0) has none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
 	// Leaves the echo of what was typed last out of the outcome's output, where it is found;
-	// offsets go on counting it. Default false.
+	// offsets go on counting it. Default: false.
 	StripEcho *bool `json:"stripEcho,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3684,7 +3653,7 @@ type JobWaitParams struct {
 type JobWaitResult struct {
 	// How the wait ended.
 	Outcome Outcome `json:"outcome"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3710,13 +3679,13 @@ type JobWaitingForInputParams struct {
 	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
 	// was written last, or of the other where that one has come to its end.
 	Prompt *string `json:"prompt,omitempty"`
-	// The process that reads; absent where it is not known.
+	// The process that reads; absent if unknown.
 	PID *int64 `json:"pid,omitempty"`
 	// What this rests on, in words for people.
 	Why *string `json:"why,omitempty"`
 	// How surely it is known.
 	Confidence *InputConfidence `json:"confidence,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3732,8 +3701,8 @@ const (
 
 // JobWatchParams: What is asked for.
 type JobWatchParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// An ECMAScript regular expression of 1 to 4096 characters, as in a start's watch.
@@ -3741,16 +3710,16 @@ type JobWatchParams struct {
 	// ECMAScript flags, each at most once: i (ignore case), m (^ and $ at each line), s (.
 	// matches line breaks), u (Unicode). Default: none.
 	Flags *string `json:"flags,omitempty"`
-	// What the pattern looks at. Default plain.
+	// What the pattern looks at. Default: plain.
 	On *WatchTarget `json:"on,omitempty"`
-	// Whether the watch ends with its first match. Default false.
+	// Whether the watch ends with its first match. Default: false.
 	Once *bool `json:"once,omitempty"`
 	// The stream to look at. Absent: each stream of the job.
 	Stream *Stream `json:"stream,omitempty"`
 	// From where on output counts; on the screen, start: what it shows already counts, now:
-	// once it shows more output. Default now.
+	// once it shows more output. Default: now.
 	From *WatchFrom `json:"from,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3758,7 +3727,7 @@ type JobWatchParams struct {
 type JobWatchResult struct {
 	// The watch's number, counted from 1 per job, those of the start first.
 	WatchID int64 `json:"watchId"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3773,7 +3742,7 @@ type JobWatchRemovedParams struct {
 	WatchID int64 `json:"watchId"`
 	// What the pattern did, for a person to read.
 	Reason string `json:"reason"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3784,11 +3753,11 @@ type SendItem struct {
 	Text *string `json:"text,omitempty"`
 	// A key's name, as in keys. Terminal only (notInteractive). Errors: invalidKey.
 	Key *string `json:"key,omitempty"`
-	// How often the key is pressed. Default 1.
+	// How often the key is pressed. Default: 1.
 	Count *int64 `json:"count,omitempty"`
 	// Text to paste as a terminal does: line ends become carriage returns, other control
-	// characters but tabs are removed, and where the program has asked for it (bracketed
-	// paste) it stands between ESC [ 200 ~ and ESC [ 201 ~. Into a pipe it goes as it is.
+	// characters but tabs are removed, and if the program has asked for it (bracketed paste)
+	// it stands between ESC [ 200 ~ and ESC [ 201 ~. Into a pipe it goes as it is.
 	Paste *string `json:"paste,omitempty"`
 	// An event of the mouse, encoded as the program has asked for. One that it has not asked
 	// for is invalidParams. Terminal only (notInteractive).
@@ -3850,8 +3819,8 @@ type MouseEvent struct {
 
 // JobWriteParams: What to send, to which job. Send excludes input and keys.
 type JobWriteParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// Text to send as it is. On a terminal that edits lines, a line over
@@ -3864,14 +3833,14 @@ type JobWriteParams struct {
 	// What to send, in order, in place of input and keys. One bad item: nothing at all is
 	// sent. Default: none.
 	Send []SendItem `json:"send,omitzero"`
-	// Whether a line end follows: CR on a terminal, LF on a pipe. Default false.
+	// Whether a line end follows: CR on a terminal, LF on a pipe. Default: false.
 	AppendNewline *bool `json:"appendNewline,omitempty"`
 	// Whether the input then ends: closes a pipe; on a terminal types its end-of-file
-	// character, twice after a partial line. Default false.
+	// character, twice after a partial line. Default: false.
 	Eof *bool `json:"eof,omitempty"`
 	// Whether the input is kept out of every record: it is in no log, file or event, and
 	// what is queued of it is overwritten once it is written. What the terminal echoes is
-	// output like any other. Default false.
+	// output like any other. Default: false.
 	Secret *bool `json:"secret,omitempty"`
 	// The waitId of a wait for input: the input is refused (inputNotExpected) if that wait
 	// is over. It is looked at before the first byte is written. Default: none.
@@ -3881,7 +3850,7 @@ type JobWriteParams struct {
 	// is withdrawn, and the outcome's reason is timeout. Absent: the answer comes when the
 	// bytes are written.
 	Wait *Wait `json:"wait,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3890,13 +3859,13 @@ type JobWriteResult struct {
 	// How many bytes the kernel took, keys and line end included; all, unless the timeout of
 	// the wait has withdrawn the rest.
 	BytesWritten int64 `json:"bytesWritten"`
-	// How the wait ended; absent where none was asked for.
+	// How the wait ended; absent if none was asked for.
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// LogLevel: How grave a message is.
+// LogLevel: The severity of a message.
 type LogLevel string
 
 // The values of LogLevel.
@@ -3909,11 +3878,11 @@ const (
 
 // LogMessageParams: The message.
 type LogMessageParams struct {
-	// How grave it is.
+	// The severity.
 	Level LogLevel `json:"level"`
-	// The message, in words for people.
+	// The message, for people.
 	Text string `json:"text"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3941,27 +3910,26 @@ type InstalledShell struct {
 	Name string `json:"name"`
 	// Its absolute path.
 	Path string `json:"path"`
-	// The file that the path leads to; absent where it is that file.
+	// The file that the path leads to; absent if it is that file.
 	Target *string `json:"target,omitempty"`
 	// What kind of shell it is.
 	Family ShellFamily `json:"family"`
-	// Its version, as it tells it; null where it does not, or not in time.
+	// Its version, as it tells it; null if it does not, or not in time.
 	Version *string `json:"version"`
 	// It runs a command where the start names no shell. Else absent.
 	Default *bool `json:"default,omitempty"`
 	// What stands between two commands that follow each other: && where the shell has that,
-	// and the second is run if the first has succeeded. Absent where the server does not
-	// know.
+	// and the second is run if the first has succeeded. Absent if the server does not know.
 	CommandSeparator *string `json:"commandSeparator,omitempty"`
-	// What stands before the name of a variable. Absent where the server does not know.
+	// What stands before the name of a variable. Absent if the server does not know.
 	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
-	// What its command lines can have; absent where the server does not know.
+	// What its command lines can have; absent if the server does not know.
 	Features *ShellFeatures `json:"features,omitempty"`
 }
 
 // PlatformGetParams: Nothing.
 type PlatformGetParams struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3971,31 +3939,31 @@ type PlatformGetResult struct {
 	Platform string `json:"platform"`
 	// The processor, such as amd64, arm64.
 	Arch string `json:"arch"`
-	// The version of the kernel; absent where it is not known.
+	// The version of the kernel; absent if unknown.
 	Version *string `json:"version,omitempty"`
-	// Name of the shell that runs a command where the start names none; empty where there is
+	// Name of the shell that runs a command where the start names none; empty if there is
 	// none.
 	Shell string `json:"shell"`
-	// Absolute path of that shell; empty where there is none.
+	// Absolute path of that shell; empty if there is none.
 	ShellPath string `json:"shellPath"`
 	// The shells that there are: those that the server knows by name, on the PATH of jobs,
 	// and those that the system lists.
 	Shells List[InstalledShell] `json:"shells"`
 	// What stands between the parts of a path.
 	PathSeparator string `json:"pathSeparator"`
-	// As in installedShell, of the shell that runs a command; absent where there is none.
+	// As in installedShell, of the shell that runs a command; absent if there is none.
 	CommandSeparator *string `json:"commandSeparator,omitempty"`
 	// The same.
 	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
-	// What its command lines can have; absent where there is none.
+	// What its command lines can have; absent if there is none.
 	Features *ShellFeatures `json:"features,omitempty"`
 	// The longest line in bytes, its end not counted, that a terminal passes on whole while
-	// it edits lines; null where there is no such limit, or where it is not known.
+	// it edits lines; null if there is no such limit, or if unknown.
 	CanonicalLineLimit *int64 `json:"canonicalLineLimit"`
 	// What the first word of a command stands for, by the word, as options.aliases says;
-	// absent where there are none.
+	// absent if there are none.
 	Aliases map[string]string `json:"aliases,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -4054,11 +4022,11 @@ type StreamStats struct {
 	MemoryBytes int64 `json:"memoryBytes"`
 	// What has come and is not kept any more.
 	DroppedBytes int64 `json:"droppedBytes"`
-	// How far it was sent to this connection; absent where it is not.
+	// How far it was sent to this connection; absent if it is not.
 	SentOffset *int64 `json:"sentOffset,omitempty"`
-	// How far what was sent is behind what has come; absent where it is not sent.
+	// How far what was sent is behind what has come; absent if it is not sent.
 	LagBytes *int64 `json:"lagBytes,omitempty"`
-	// What was sent and not acknowledged; absent where this client acknowledges nothing.
+	// What was sent and not acknowledged; absent if this client acknowledges nothing.
 	UnackedBytes *int64 `json:"unackedBytes,omitempty"`
 	// The program's writes wait for whoever takes its output.
 	Held *bool `json:"held,omitempty"`
@@ -4082,7 +4050,7 @@ type JobStats struct {
 
 // ServerStatsParams: Nothing.
 type ServerStatsParams struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -4101,18 +4069,18 @@ type ServerStatsResult struct {
 	// Every job that has started and is live, or of which something is still to be sent,
 	// oldest first; one that is removed or forgotten is here without its name.
 	PerJob List[JobStats] `json:"perJob"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // ShutdownParams: Nothing.
 type ShutdownParams struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // ShutdownResult: Nothing.
 type ShutdownResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
