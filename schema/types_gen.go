@@ -37,8 +37,8 @@ const (
 	ConfirmOutcomeDeny   ConfirmOutcome = "deny"
 )
 
-// ClientConfirmParams: The action to be allowed. If secret values are replaced by ***,
-// unknown is true.
+// ClientConfirmParams: The action to be allowed. Secret values are replaced by ***, and
+// then unknown is true.
 type ClientConfirmParams struct {
 	// The kind of action.
 	Action ConfirmAction `json:"action"`
@@ -146,8 +146,8 @@ const (
 )
 
 // Status: running: the leader runs. stopped: a signal stopped it. exited: it ended, and
-// processes that it started are alive. closed: nothing of the job is alive. A job is live
-// until it is closed.
+// processes that it started may be alive. closed: nothing of the job is alive. A job is
+// live until it is closed.
 type Status string
 
 // The values of Status.
@@ -382,8 +382,8 @@ type JobState struct {
 	Status Status `json:"status"`
 	// How the leader ended; absent while it is alive.
 	Exit *Exit `json:"exit,omitempty"`
-	// The job's last known wait for input; absent if it is not waiting, or if no request or
-	// event needed to know.
+	// The job's last known wait for input; absent if it does not wait, or if no request or
+	// event has made the server check.
 	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
 	// The job's streams by name. Output that goes to a stdoutFile or stderrFile is no
 	// stream.
@@ -1163,8 +1163,8 @@ type EnvSetParams struct {
 	// system allows (128 KiB on Linux), and at most 1 MiB in all variables that are set
 	// (else limitExceeded).
 	Value string `json:"value"`
-	// Whether only jobs get the value: it is never returned or logged, and has at least 6
-	// bytes. Default: false.
+	// Whether only jobs get the value: it is never returned, and has at least 6 bytes.
+	// Default: false.
 	Secret *bool `json:"secret,omitempty"`
 	// A shell with integration, by handle or name; it is shellBusy while it runs a command,
 	// or if it does not answer within 10 seconds. Any other job is unsupported, since no
@@ -2281,50 +2281,52 @@ type InitializedParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobAckParams: What was taken.
+// JobAckParams: The acknowledged output.
 type JobAckParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Of which stream.
+	// The stream.
 	Stream Stream `json:"stream"`
-	// Everything before this offset was taken: offset and bytes of a job/output, added.
+	// Everything before this offset was received: the sum of offset and bytes of a
+	// job/output.
 	Offset int64 `json:"offset"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobClosedParams: What is left.
+// JobClosedParams: The processes that remain.
 type JobClosedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// What could not be ended of a job whose keeper was killed; absent if nothing is left.
+	// Processes that could not be ended, if the job's keeper was killed; absent if there are
+	// none.
 	Survivors []Survivor `json:"survivors,omitzero"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobCommandFinishedParams: Which command, and how it ended.
+// JobCommandFinishedParams: The command, and how it ended.
 type JobCommandFinishedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
 	// Identifies a command of a shell job with shell integration: counted from 1 per job;
 	// commands of job/exec are numbered when requested, typed ones when they begin.
 	CommandID int64 `json:"commandId"`
-	// Its text, at most 4096 bytes; absent if the shell did not tell it.
+	// The text of the command, at most 4096 bytes; absent if the shell did not report it.
 	Command *string `json:"command,omitempty"`
-	// Whether command is cut at its end. Absent: false.
+	// Whether command is cut at its end. Absent if not.
 	Truncated *bool `json:"truncated,omitempty"`
-	// How it came to the shell.
+	// The origin of the command.
 	Origin CommandOrigin `json:"origin"`
-	// Its exit status; null if the shell has ended without telling one.
+	// The exit status; null if the shell ended without reporting one.
 	ExitCode *int64 `json:"exitCode"`
 	// When the shell began it.
 	StartedAt string `json:"startedAt"`
@@ -2332,25 +2334,25 @@ type JobCommandFinishedParams struct {
 	EndedAt string `json:"endedAt"`
 	// Milliseconds from its start to its end.
 	DurationMs int64 `json:"durationMs"`
-	// The shell's directory when it had ended; absent if the shell has ended with it.
+	// The shell's directory at the end of the command; absent if the shell ended with it.
 	Cwd *string `json:"cwd,omitempty"`
-	// Where what it wrote stands in the stream pty, in raw bytes.
+	// The place of its output in the stream pty, in raw bytes.
 	Output OutputRange `json:"output"`
-	// How many commands of this job ended before it and are not told, because too many
-	// events wait for a client that does not read them; job/history has them. Absent: none.
+	// Number of commands of this job that ended before it without an event, because too many
+	// events wait for a slow client; job/history has them. Absent if none.
 	Suppressed *int64 `json:"suppressed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ExecTimeout: leave: the command goes on, and the answer has finished false; one that
-// still waits in line stays there, and runs later. interrupt: what runs is interrupted,
-// as by job/signal INT, which ends most commands and not the shell, and the answer tells
-// what came of it within two seconds; the interrupt is repeated meanwhile for processes
-// that have not got it, once for those that do not react, and more often if these are a
-// script of a shell; a command that still waits in line is taken out of it and never
-// runs. kill: as interrupt, and what runs in the foreground two seconds later is killed,
-// but not the shell itself; the answer tells what came of it within two seconds more.
+// ExecTimeout: leave: the command goes on, and finished is false in the answer; a command
+// in line stays there, and runs later. interrupt: a running command is interrupted as by
+// job/signal INT, which ends most commands and not the shell, and the answer has the
+// result within two seconds; meanwhile the interrupt is repeated for processes that have
+// not got it, once for those that do not react, and more often for a shell script; a
+// command in line never runs. kill: as interrupt; if the command still runs two seconds
+// later, the foreground processes are killed, but not the shell, and the answer has the
+// result within two seconds more.
 type ExecTimeout string
 
 // The values of ExecTimeout.
@@ -2360,9 +2362,9 @@ const (
 	ExecTimeoutKill      ExecTimeout = "kill"
 )
 
-// IfBusy: queue: the command waits until the shell has run what is before it; where a
-// thousand wait already it is shellBusy. fail: the request is shellBusy where the shell
-// runs a command, or has one in line.
+// IfBusy: queue: the command waits until the shell has run those before it; behind a
+// thousand it is shellBusy. fail: shellBusy if the shell runs a command, or has one in
+// line.
 type IfBusy string
 
 // The values of IfBusy.
@@ -2371,93 +2373,91 @@ const (
 	IfBusyFail  IfBusy = "fail"
 )
 
-// ExecWait: What else ends the request, beside the command's own end, and what the
-// outcome has. The command goes on where one of its conditions holds first. It has no
-// timeoutMs: the one beside it is the only deadline.
+// ExecWait: Conditions that end the request besides the command's own end, and the
+// contents of the outcome. The command goes on if one of them holds first. There is no
+// timeoutMs here: the one beside it is the only deadline.
 type ExecWait struct {
-	// Conditions, of which any ends the request as well. Default: none.
+	// Conditions, of which any ends the request. Default: none.
 	Until []Condition `json:"until,omitzero"`
-	// From where on output counts for conditions and for the outcome. Default: where the
-	// output of the command begins.
+	// The place from which output counts for conditions and for the outcome. Default: the
+	// beginning of the command's output.
 	From json.RawMessage `json:"from,omitempty"`
-	// How much output the result carries; of more, head and tail are kept. The mark between
-	// them does not count. It bounds output, and the outcome's output as well. Default:
-	// 16384.
+	// Bytes of output in the result; of more, head and tail are kept. The mark between them
+	// is not counted. It bounds output, and the outcome's output as well. Default: 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// How the outcome's output is written; output is plain in any case. Default: plain.
+	// The format of the outcome's output; output is plain in any case. Default: plain.
 	Format *WaitFormat `json:"format,omitempty"`
 	// Whether output and the outcome's output have a mark between head and tail if they were
-	// cut, as truncated.mark has it. An empty text (maxBytes 0) has none. Default: true.
+	// cut (see truncated.mark). An empty text (maxBytes 0) has none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
-	// Leaves the echo of what job/write typed last out of the outcome's output, where it is
-	// found. Default: false.
+	// Whether to remove the echo of the last job/write, if found, from the outcome's output.
+	// Default: false.
 	StripEcho *bool `json:"stripEcho,omitempty"`
 }
 
-// JobExecParams: Which shell, and what it shall run.
+// JobExecParams: The shell, and the command to run.
 type JobExecParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// The command: any lines that the shell takes from a script. What is not complete, such
-	// as a quote that is never closed, is an error of the shell's and no question for more.
+	// The command: any lines of a script. An incomplete one, such as with a quote that is
+	// never closed, is the shell's own error, without a prompt for more.
 	Command string `json:"command"`
-	// What else ends the request. Absent: the command's end, the shell's and timeoutMs
-	// alone.
+	// Further conditions that end the request. Absent: only the command's end, the shell's
+	// end and timeoutMs.
 	Wait *ExecWait `json:"wait,omitempty"`
-	// Milliseconds from when the request was read after which onTimeout is done, time in
-	// line included; null: never. Default: 30000.
+	// Milliseconds from when the request was read until onTimeout applies, including time in
+	// line; null: never. Default: 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// What happens at timeoutMs, and when the request is cancelled; a cancelled command that
-	// still waits in line never runs. Default: leave.
+	// The action at timeoutMs, and when the request is cancelled; a cancelled command in
+	// line never runs. Default: leave.
 	OnTimeout *ExecTimeout `json:"onTimeout,omitempty"`
-	// What happens where the shell runs something already. Default: queue.
+	// The action if the shell already runs a command. Default: queue.
 	IfBusy *IfBusy `json:"ifBusy,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobExecResult: What has come of the command.
+// JobExecResult: The state of the command.
 type JobExecResult struct {
-	// What ended the request: reason command with index null for the command's own end, else
-	// the condition of wait.until that held, exit where the shell has ended, or timeout. Its
-	// output is empty unless wait has from or format: output has what the command wrote.
+	// What ended the request: reason command with index null for the command's own end; the
+	// condition of wait.until that held; exit if the shell has ended; or timeout. Its output
+	// is empty unless wait has from or format: output has the command's output.
 	Outcome Outcome `json:"outcome"`
-	// What the command has written to the terminal by now, without the prompt and the echo
-	// of the command: escape sequences removed, redrawn lines folded to their last state,
-	// CRLF as LF.
+	// The command's terminal output so far, without the prompt and the echo of the command:
+	// escape sequences removed, redrawn lines in their last state, CRLF as LF.
 	Output string `json:"output"`
-	// What of output was left out; absent if nothing was.
+	// The part of output that was left out; absent if none.
 	Truncated *Truncated `json:"truncated,omitempty"`
-	// The command's exit status; null while it runs, and if the shell has ended, or was
-	// replaced, without telling one.
+	// The command's exit status; null while it runs, and if the shell ended or was replaced
+	// without reporting one.
 	ExitCode *int64 `json:"exitCode"`
-	// The shell's directory when the command had ended; absent if it has not, or the shell
-	// has ended or was replaced with it.
+	// The shell's directory at the end of the command; absent if it has not ended, or if the
+	// shell ended or was replaced with it.
 	Cwd *string `json:"cwd,omitempty"`
-	// Milliseconds from when the shell began the command to its end, or to the answer where
-	// it runs on; 0 where it was not begun.
+	// Milliseconds from the beginning of the command to its end, or to the answer if it runs
+	// on; 0 if it has not begun.
 	DurationMs int64 `json:"durationMs"`
-	// Names the command: for the condition command, job/history and job/commandFinished.
+	// Identifies the command: for the condition command, job/history and
+	// job/commandFinished.
 	CommandID int64 `json:"commandId"`
-	// Whether the command has ended, its shell has or was replaced, or it will never run.
+	// Whether the command has ended, its shell has ended or was replaced, or the command
+	// will never run.
 	Finished bool `json:"finished"`
-	// Whether the command still waits in line for the shell, which has not begun it. Absent:
-	// false.
+	// Whether the command is still in line and has not begun. Absent if not.
 	Queued *bool `json:"queued,omitempty"`
 	// Whether the command was interrupted, or taken out of line, because timeoutMs had
-	// passed. Absent: false.
+	// passed. Absent if not.
 	Interrupted *bool `json:"interrupted,omitempty"`
 	// Whether processes of the command were killed, because interrupts had not ended it
-	// (onTimeout kill). Absent: false.
+	// (onTimeout kill). Absent if not.
 	Killed *bool `json:"killed,omitempty"`
 	// Whether the command has ended because another program has taken the shell's place
-	// (exec): the job is that program now, and has no shell integration any more. Absent:
-	// false.
+	// (exec): the job is that program now, without shell integration. Absent if not.
 	Replaced *bool `json:"replaced,omitempty"`
-	// Where output stands in the stream pty, in raw bytes; of a command that runs on, as far
-	// as it had come. Absent if it was not begun.
+	// The place of output in the stream pty, in raw bytes, as far as it had come. Absent if
+	// the command has not begun.
 	Range *OutputRange `json:"range,omitempty"`
 	// Why the shell could not run the command; absent if it could, or if unknown.
 	Hint *Hint `json:"hint,omitempty"`
@@ -2469,14 +2469,14 @@ type JobExecResult struct {
 type JobExitedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
 	// How the leader ended.
 	Exit Exit `json:"exit"`
 	// Milliseconds from the job's start to the leader's end.
 	DurationMs int64 `json:"durationMs"`
-	// What the job started and is still alive.
+	// Processes that the job started and that are still alive.
 	Background List[Process] `json:"background"`
 	// Why the shell could not run the command; absent if it could.
 	Hint *Hint `json:"hint,omitempty"`
@@ -2484,7 +2484,7 @@ type JobExitedParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobGetParams: Which job.
+// JobGetParams: The job to look up.
 type JobGetParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
@@ -2502,16 +2502,16 @@ type JobGetResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobHistoryParams: Whose commands, and which.
+// JobHistoryParams: The shell job, and the range of its commands.
 type JobHistoryParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// A commandId: only the commands behind that one, the first limit of them; where it is
-	// not listed, those with a greater commandId. Default: the last limit of all.
+	// A commandId: only the first limit commands behind it; if it is not listed, those with
+	// a greater commandId. Default: the last limit of all commands.
 	Since *int64 `json:"since,omitempty"`
-	// How many commands at most. Default: 100.
+	// Maximum number of commands. Default: 100.
 	Limit *int64 `json:"limit,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -2521,8 +2521,8 @@ type JobHistoryParams struct {
 type JobHistoryResult struct {
 	// The commands, in the order in which the shell began them.
 	Commands List[ShellCommand] `json:"commands"`
-	// Whether there are more, beyond limit or what a message holds: with since behind the
-	// last of commands, without it before the first.
+	// Whether limit or the message size left some out: behind the last of commands with
+	// since, before the first without it.
 	HasMore bool `json:"hasMore"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -2530,7 +2530,7 @@ type JobHistoryResult struct {
 
 // SentSignal: A signal that was sent to the job's tree.
 type SentSignal struct {
-	// Its name, such as SIGTERM.
+	// The name of the signal, such as SIGTERM.
 	Signal string `json:"signal"`
 	// Milliseconds from when the kill began.
 	AtMs int64 `json:"atMs"`
@@ -2538,13 +2538,13 @@ type SentSignal struct {
 
 // KilledProcess: A process of the job that is gone.
 type KilledProcess struct {
-	// Its process id.
+	// The process id.
 	PID int64 `json:"pid"`
-	// Its command line as the operating system told it, cut at 256 bytes.
+	// The command line as the operating system reported it, cut to 256 bytes.
 	Command string `json:"command"`
 	// How it ended: the signal that ended it, such as SIGTERM or SIGKILL; self if it exited,
-	// by itself or in its handler of the signal; gone if its own parent took its status, so
-	// that nobody else knows.
+	// by itself or in its handler of the signal; gone if only its own parent knows, which
+	// took its status.
 	How string `json:"how"`
 }
 
@@ -2554,7 +2554,7 @@ type KillReport struct {
 	Signals List[SentSignal] `json:"signals"`
 	// The processes that are gone.
 	Killed List[KilledProcess] `json:"killed"`
-	// What is alive all the same, and why; empty when the tree is gone.
+	// Processes that are still alive, and why; empty if the tree is gone.
 	Survivors List[Survivor] `json:"survivors"`
 	// Whether nothing of the job was alive when the request came.
 	AlreadyClosed bool `json:"alreadyClosed"`
@@ -2562,18 +2562,18 @@ type KillReport struct {
 	Job JobState `json:"job"`
 }
 
-// JobKillParams: What to end, and how. Exactly one of handle and group.
+// JobKillParams: The job or group to end, and how. Exactly one of handle and group.
 type JobKillParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Every live job of this group; there may be none, and then liveGroups says which groups
-	// have some.
+	// Every live job of this group; if there is none, liveGroups lists the groups with live
+	// jobs.
 	Group *string `json:"group,omitempty"`
 	// Milliseconds between TERM and KILL. Default: 5000.
 	GraceMs *int64 `json:"graceMs,omitempty"`
-	// Whether KILL follows after graceMs; if not, what lives then is told in survivors.
+	// Whether KILL follows after graceMs; if not, processes alive then are in survivors.
 	// Default: true.
 	Force *bool `json:"force,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
@@ -2587,25 +2587,26 @@ type JobKillResult struct {
 	Signals []SentSignal `json:"signals,omitzero"`
 	// By handle: the processes that are gone.
 	Killed []KilledProcess `json:"killed,omitzero"`
-	// By handle: what is alive all the same, and why; empty when the tree is gone.
+	// By handle: processes that are still alive, and why; empty if the tree is gone.
 	Survivors []Survivor `json:"survivors,omitzero"`
 	// By handle: whether nothing of the job was alive when the request came.
 	AlreadyClosed *bool `json:"alreadyClosed,omitempty"`
 	// By handle: the job when the answer was made.
 	Job *JobState `json:"job,omitempty"`
-	// By group: how the end of each job went, in the order of their handles.
+	// By group: how the end of each job went, by handle.
 	Jobs []KillReport `json:"jobs,omitzero"`
-	// By group, where jobs is empty: the groups that live jobs have, at most 64, sorted.
+	// By group, if jobs is empty: the groups with live jobs, at most 64, sorted.
 	LiveGroups []string `json:"liveGroups,omitzero"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobListParams: Which jobs. Default: all.
+// JobListParams: The jobs to list. Default: all.
 type JobListParams struct {
-	// true: live jobs alone, that is, not closed. false: closed jobs alone. Default: both.
+	// true: only live jobs, that is, jobs not closed. false: only closed jobs. Default:
+	// both.
 	Live *bool `json:"live,omitempty"`
-	// Jobs of this group alone. Default: of any.
+	// Only jobs of this group. Default: any.
 	Group *string `json:"group,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -2613,7 +2614,7 @@ type JobListParams struct {
 
 // JobListResult: The jobs.
 type JobListResult struct {
-	// The jobs, in the order of their handles.
+	// The jobs, by handle.
 	Jobs List[JobInfo] `json:"jobs"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -2623,28 +2624,28 @@ type JobListResult struct {
 type JobOutputParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Which stream it came from.
+	// The stream of the output.
 	Stream Stream `json:"stream"`
-	// Offset of its first byte in that stream.
+	// Offset of its first byte in the stream.
 	Offset int64 `json:"offset"`
-	// How many raw bytes it is; at most 65536. More than text or base64 has where queries
-	// are left out (queries of job/start and job/subscribe).
+	// Number of raw bytes; at most 65536. More than text or base64 has if queries are left
+	// out (queries of job/start and job/subscribe).
 	Bytes int64 `json:"bytes"`
-	// The bytes as text; never splits a character of UTF-8.
+	// The bytes as text; never splits a UTF-8 character.
 	Text *string `json:"text,omitempty"`
-	// In place of text: the bytes in base64, where that encoding was asked for, and if they
-	// are no UTF-8.
+	// The bytes in base64, instead of text, if that encoding was requested or if they are
+	// not UTF-8.
 	Base64 *string `json:"base64,omitempty"`
 	// Bytes right before offset that will not come; absent if there are none.
 	Gap *Gap `json:"gap,omitempty"`
-	// Whether these bytes lie beyond the offsets at which job/exited was sent; absent:
-	// false.
+	// Whether these bytes lie beyond the offsets at which job/exited was sent; absent if
+	// not.
 	Late *bool `json:"late,omitempty"`
-	// Whether output of this stream begins anew here, since job/subscribe said from where:
-	// offset does not follow from what was sent before; absent: false.
+	// Whether output of this stream begins anew here, because of job/subscribe with from:
+	// offset does not follow from what was sent before; absent if not.
 	Restart *bool `json:"restart,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -2654,44 +2655,44 @@ type JobOutputParams struct {
 type JobPatternMatchedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Which watch, as in JobInfo.watches.
+	// The watch, as in JobInfo.watches.
 	WatchID int64 `json:"watchId"`
-	// The text that matched.
+	// The matched text.
 	Match string `json:"match"`
-	// The capture groups from 1 on; null for one that took no part.
+	// The capture groups from 1 on; null for one that did not take part.
 	Groups List[*string] `json:"groups"`
-	// The named capture groups; null for one that took no part.
+	// The named capture groups; null for one that did not take part.
 	Named Map[*string] `json:"named"`
 	// The line on which the match starts, as far as it has come, at most 4096 bytes.
 	Line string `json:"line"`
-	// The stream in which it matched.
+	// The stream of the match.
 	Stream Stream `json:"stream"`
 	// Offset of the match's first raw byte.
 	Offset int64 `json:"offset"`
-	// Offset of the first raw byte after the match. On the screen this and offset are the
-	// place in the output up to which it was drawn.
+	// Offset of the first raw byte after the match. On the screen this and offset are both
+	// the offset up to which the screen is drawn.
 	EndOffset int64 `json:"endOffset"`
-	// On the screen: the row in which the match begins, from 0. Absent if the pattern looks
-	// at output.
+	// On the screen: the row in which the match begins, from 0. Absent for a pattern on
+	// output.
 	Row *int64 `json:"row,omitempty"`
 	// On the screen: the column in which it begins, from 0.
 	Col *int64 `json:"col,omitempty"`
-	// How many matches of this watch were left out since the last one that was told, because
-	// they came too fast; absent: none.
+	// Number of matches of this watch left out since the last one sent, because they came
+	// too fast; absent if none.
 	Suppressed *int64 `json:"suppressed,omitempty"`
-	// Whether match, groups and named are cut, each at its end, because the message would
-	// have been longer than maxMessageBytes; offset and endOffset are those of the whole
-	// match. Absent: false.
+	// Whether match, groups and named are cut at their ends, because the message would have
+	// exceeded maxMessageBytes; offset and endOffset are those of the whole match. Absent if
+	// not.
 	Truncated *bool `json:"truncated,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ReadFormat: text: the bytes as they came, as a string. plain: escape sequences removed,
-// redrawn lines folded to their last state. base64: the bytes as they came, in base64.
+// ReadFormat: text: the bytes as they came, as a string. plain: without escape sequences,
+// redrawn lines in their last state. base64: the bytes as they came, in base64.
 type ReadFormat string
 
 // The values of ReadFormat.
@@ -2701,41 +2702,41 @@ const (
 	ReadFormatBase64 ReadFormat = "base64"
 )
 
-// JobReadParams: What to read, of which job.
+// JobReadParams: The output to read.
 type JobReadParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Where to begin; negative: so many bytes before the end. Default: the read cursor, of
-	// which there is one per job and stream, and which only reads without offset move.
+	// Where to begin; negative: so many bytes before the end. Default: the read cursor; each
+	// job has one per stream, moved only by reads without offset.
 	Offset *int64 `json:"offset,omitempty"`
-	// Which stream; needed where the job has two. Default: the only one.
+	// The stream; required if the job has two. Default: the only one.
 	Stream *Stream `json:"stream,omitempty"`
-	// How many raw bytes at most. Default: 65536.
+	// Maximum number of raw bytes. Default: 65536.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// Milliseconds to wait for the first byte where there is none. Default: 0.
+	// Milliseconds to wait for a first byte if there is none. Default: 0.
 	WaitMs *int64 `json:"waitMs,omitempty"`
-	// How the output is written. Default: text.
+	// The format of the output. Default: text.
 	Format *ReadFormat `json:"format,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobReadResult: What was read: text, or base64.
+// JobReadResult: The output: text, or base64.
 type JobReadResult struct {
 	// The output, in format text or plain.
 	Text *string `json:"text,omitempty"`
-	// In place of text: the bytes in base64, where format is base64, and if it is text and
-	// they are no UTF-8.
+	// The bytes in base64, instead of text, if format is base64, or if it is text and they
+	// are not UTF-8.
 	Base64 *string `json:"base64,omitempty"`
-	// Offset of the first raw byte that was read.
+	// Offset of the first raw byte of the output.
 	Offset int64 `json:"offset"`
-	// Offset of the first raw byte that was not.
+	// Offset of the first raw byte behind the output.
 	NextOffset int64 `json:"nextOffset"`
-	// Whether there is more to read at once.
+	// Whether more output can be read at once.
 	HasMore bool `json:"hasMore"`
-	// Bytes before offset that were asked for and are not kept any more; absent if there are
+	// Bytes before offset that were requested and are no longer kept; absent if there are
 	// none.
 	Gap *Gap `json:"gap,omitempty"`
 	// The job when the answer was made.
@@ -2744,13 +2745,13 @@ type JobReadResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobRemoveParams: What is asked for.
+// JobRemoveParams: The job to remove.
 type JobRemoveParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Whether its files stay where they are. Default: false.
+	// Whether to keep its files. Default: false.
 	KeepFiles *bool `json:"keepFiles,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -2762,7 +2763,7 @@ type JobRemoveResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobResizeParams: What is asked for.
+// JobResizeParams: The job, and the new size.
 type JobResizeParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
@@ -2782,8 +2783,8 @@ type JobResizeResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// OnTimeout: kill: the job is ended as by job/kill, its reason is timeout. background:
-// the job goes on, and the answer has exit null.
+// OnTimeout: kill: the job is ended as by job/kill, with reason timeout. background: the
+// job goes on, and exit is null in the answer.
 type OnTimeout string
 
 // The values of OnTimeout.
@@ -2792,9 +2793,9 @@ const (
 	OnTimeoutBackground OnTimeout = "background"
 )
 
-// RunFormat: plain: escape sequences removed, redrawn lines folded to their last state.
-// text: the output as it came, as a string. base64: the bytes as they came, in base64,
-// and no text.
+// RunFormat: plain: without escape sequences, redrawn lines in their last state. text:
+// the output as it came, as a string. base64: the bytes as they came, in base64, and no
+// text.
 type RunFormat string
 
 // The values of RunFormat.
@@ -2804,26 +2805,24 @@ const (
 	RunFormatBase64 RunFormat = "base64"
 )
 
-// JobRunParams: What to run, and how. Exactly one of command and argv.
+// JobRunParams: The command to run, and how. Exactly one of command and argv.
 type JobRunParams struct {
-	// A command line for the shell. Excludes argv. An interactive shell is started with
-	// job/start.
+	// A command line for the shell. Excludes argv. For an interactive shell use job/start.
 	Command *string `json:"command,omitempty"`
 	// A program and its arguments, run without a shell. Excludes command. Errors:
 	// commandNotFound, permissionDenied.
 	Argv []string `json:"argv,omitzero"`
-	// The shell that runs command: a path, or a name that is looked for on the job's PATH.
-	// Default: platform.shellPath of initialize.
+	// The shell that runs command: a path, or a name on the job's PATH. Default:
+	// platform.shellPath of initialize.
 	Shell *string `json:"shell,omitempty"`
-	// The directory in which the job starts; a relative one counts from rootDirectory.
-	// Symlinks and .. mean what they mean to the system. Default: rootDirectory. Errors:
+	// The directory in which the job starts; a relative one counts from rootDirectory. The
+	// system resolves symlinks and .. as usual. Default: rootDirectory. Errors:
 	// badWorkingDirectory, directoryNotAllowed.
 	Cwd *string `json:"cwd,omitempty"`
 	// Variables to set in the job's environment; null unsets one. Default: none.
 	Env map[string]*string `json:"env,omitzero"`
-	// Which variables the job gets for the kind of use; env comes on top of them. A server
-	// without capabilities.profiles refuses any but interactive (unsupported). Default:
-	// interactive.
+	// The profile of variables that the job gets; env overrides them. Without
+	// capabilities.profiles any but interactive is unsupported. Default: interactive.
 	Profile *ProfileName `json:"profile,omitempty"`
 	// Whether the job has a terminal. Default: pipe.
 	Mode *Mode `json:"mode,omitempty"`
@@ -2831,108 +2830,104 @@ type JobRunParams struct {
 	Cols *int64 `json:"cols,omitempty"`
 	// Height of the terminal in rows. Default: 24.
 	Rows *int64 `json:"rows,omitempty"`
-	// A name for the job, to be used wherever a handle is asked for. Default: none. Errors:
-	// nameInUse.
+	// A name for the job, usable wherever a handle is. Default: none. Errors: nameInUse.
 	Name *string `json:"name,omitempty"`
 	// A label that jobs may share, to list and kill them together. Default: none.
 	Group *string `json:"group,omitempty"`
-	// What the job is for, in words for people. Default: none.
+	// The purpose of the job, for people. Default: none.
 	Description *string `json:"description,omitempty"`
-	// Pipe mode: what the job reads. Default: null.
+	// Pipe mode: the job's input. Default: null.
 	Stdin json.RawMessage `json:"stdin,omitempty"`
-	// Pipe mode: where the job's errors go. Default: separate.
+	// Pipe mode: the destination of the job's errors. Default: separate.
 	Stderr *StderrTarget `json:"stderr,omitempty"`
-	// Pipe mode: a file for the job's stdout, in place of the stream. A relative path counts
+	// Pipe mode: a file for the job's stdout instead of the stream. A relative path counts
 	// from cwd; with stderr merge both go there. It is not streamed, not redacted and has no
 	// limit. Errors: outputFileError, directoryNotAllowed.
 	StdoutFile *string `json:"stdoutFile,omitempty"`
-	// Pipe mode: the same for stderr, and not with stderr merge or discard; may name the
-	// same file as stdoutFile. Errors: outputFileError, directoryNotAllowed.
+	// Pipe mode: the same for stderr, not with stderr merge or discard; may be the same file
+	// as stdoutFile. Errors: outputFileError, directoryNotAllowed.
 	StderrFile *string `json:"stderrFile,omitempty"`
-	// Whether session.cast is written into the job's outputDirectory: an asciicast of
-	// version 3 with what the job wrote, what was typed into it, each new size of its
-	// terminal and its exit, at their times. Secret values are replaced in it; left out is
-	// what was typed with secret or while the terminal did not show it, but to programs that
-	// read the keyboard raw. It is complete at job/closed. A server without
-	// capabilities.recordings, or that keeps output in memory alone, refuses true
-	// (unsupported). Default: false.
+	// Whether to write session.cast into the job's outputDirectory: an asciicast of version
+	// 3 with the job's output, its typed input, each new terminal size and its exit, with
+	// their times. Secret values are replaced in it. It omits input with secret, and input
+	// typed while the terminal did not show it, except to programs that read the keyboard
+	// raw. It is complete at job/closed. true is unsupported without
+	// capabilities.recordings, or if output is kept in memory only. Default: false.
 	Record *bool `json:"record,omitempty"`
 	// Milliseconds from the start after which the job is ended, with all that it started, as
-	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
-	// jobTimeoutMs of initialize is shorter, that counts. Default: none.
+	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. A shorter
+	// jobTimeoutMs of initialize has precedence. Default: none.
 	KillAfterMs *int64 `json:"killAfterMs,omitempty"`
-	// What the job may take; capabilities.limits says which of these the server can hold it
-	// to, and how. One that it cannot is unsupported. Default: none.
+	// Limits of the job; capabilities.limits says which of these the server can enforce, and
+	// how. Any other is unsupported. Default: none.
 	Limits *JobLimits `json:"limits,omitempty"`
-	// Patterns to watch for from the first byte on; their watchIds count from 1 in this
-	// order. Default: none. Errors: invalidPattern.
+	// Patterns to watch from the first byte on; their watchIds count from 1 in this order.
+	// Default: none. Errors: invalidPattern.
 	Watch []Watch `json:"watch,omitzero"`
-	// The events of this job that this connection wants, by their names without job/.
-	// Default: none; a job that goes on in the background, or has left something that does,
-	// sends its events from the answer on, started first, output from where the answer ends.
-	// []: none, then too.
+	// The events of this job for this connection, by their names without job/. Default:
+	// none; but a job that goes on in the background, or has left processes that do, sends
+	// the connection's events after the answer, started first, and output from where the
+	// answer ends. []: none, even then.
 	Events []EventName `json:"events,omitzero"`
-	// Milliseconds after which onTimeout is done; null: never. Default: 30000.
+	// Milliseconds until onTimeout applies; null: never. Default: 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// What happens at timeoutMs, and when the request is cancelled. Default: kill.
+	// The action at timeoutMs, and when the request is cancelled. Default: kill.
 	OnTimeout *OnTimeout `json:"onTimeout,omitempty"`
-	// How many bytes of output per stream the result carries, counted in the format asked
-	// for; if there are more, head and tail are kept. The mark between them does not count.
-	// Default: 65536.
+	// Bytes of output per stream in the result, in the requested format; of more, head and
+	// tail are kept. The mark between them is not counted. Default: 65536.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// Milliseconds for which pipes that others hold open are still read after the command's
-	// exit. Default: 500.
+	// Milliseconds after the command's exit during which pipes that other processes hold
+	// open are still read. Default: 500.
 	DrainMs *int64 `json:"drainMs,omitempty"`
-	// How the output is written. Default: plain.
+	// The format of the output. Default: plain.
 	Format *RunFormat `json:"format,omitempty"`
-	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
-	// it. base64 and an empty text (maxBytes 0) have none. Default: true.
+	// Whether a cut text has a mark between head and tail (see truncated.mark). base64 and
+	// an empty text (maxBytes 0) have none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobRunResult: How the command ended, and what it wrote. Of a pipe job stdout and stderr
-// (absent if stderr is merged or discarded, or where it goes to a file), of a terminal
-// job output. With format base64 a stream comes as bytes alone, under its name with
-// Base64. With plain and text it comes as text, in which bytes that are not UTF-8 are
-// U+FFFD; if there are any, they are beside it in base64: the same head and tail with
-// text, and with plain the whole output if it has no more than maxBytes.
+// JobRunResult: How the command ended, and its output. A pipe job has stdout and stderr
+// (absent if stderr is merged or discarded, or for a stream that goes to a file), a
+// terminal job has output. With format base64 a stream is bytes only, under its name with
+// Base64. With plain and text it is text, in which bytes that are not UTF-8 are U+FFFD;
+// if there are any, base64 is present as well: of the same head and tail with text; with
+// plain of the whole output, if that has no more than maxBytes.
 type JobRunResult struct {
-	// How the command ended; null while it runs on in the background.
+	// How the command ended; null while it goes on in the background.
 	Exit *Exit `json:"exit"`
-	// Whether timeoutMs passed before the command ended. What killAfterMs has ended is told
-	// by exit.reason alone.
+	// Whether timeoutMs passed before the command ended. The effect of killAfterMs shows in
+	// exit.reason only.
 	TimedOut bool `json:"timedOut"`
-	// What a pipe job wrote to stdout; absent if that goes to a file.
+	// The stdout of a pipe job; absent if it goes to a file.
 	Stdout *string `json:"stdout,omitempty"`
-	// The bytes of stdout in base64, without a mark: in its place with format base64, and
-	// beside it if they are not UTF-8.
+	// The bytes of stdout in base64, without a mark: instead of it with format base64, and
+	// besides it if they are not UTF-8.
 	StdoutBase64 *string `json:"stdoutBase64,omitempty"`
-	// What a pipe job wrote to stderr, where that is a stream of its own.
+	// The stderr of a pipe job, if it is a stream of its own.
 	Stderr *string `json:"stderr,omitempty"`
-	// The bytes of stderr in base64, without a mark: in its place with format base64, and
-	// beside it if they are not UTF-8.
+	// The bytes of stderr in base64, without a mark: instead of it with format base64, and
+	// besides it if they are not UTF-8.
 	StderrBase64 *string `json:"stderrBase64,omitempty"`
-	// What a terminal job wrote.
+	// The output of a terminal job.
 	Output *string `json:"output,omitempty"`
-	// The bytes of output in base64, without a mark: in its place with format base64, and
-	// beside it if they are not UTF-8.
+	// The bytes of output in base64, without a mark: instead of it with format base64, and
+	// besides it if they are not UTF-8.
 	OutputBase64 *string `json:"outputBase64,omitempty"`
-	// For each stream that was longer than maxBytes, by its name (pty, stdout, stderr): what
-	// was left out. Absent if nothing was.
+	// The part left out of each stream longer than maxBytes, by the stream's name (pty,
+	// stdout, stderr). Absent if none.
 	Truncated map[string]Truncated `json:"truncated,omitzero"`
-	// Whether all that the job will ever write was seen: false where it runs on, or where
-	// something that it started still held its output open after drainMs. It speaks of
-	// streams: who still writes into a file of stdoutFile or stderrFile is not looked at.
+	// Whether the server has seen all output that the job will ever write: false if it runs
+	// on, or if a process that it started still held its output open after drainMs. It is
+	// about streams, not about writers to a stdoutFile or stderrFile.
 	OutputComplete bool `json:"outputComplete"`
-	// Milliseconds from the start to the command's end, or to the answer where it runs on.
+	// Milliseconds from the start to the command's end, or to the answer if it runs on.
 	DurationMs int64 `json:"durationMs"`
 	// The job when the answer was made.
 	Job JobState `json:"job"`
-	// The wait for input in which the job was when timeoutMs had passed; absent if it was in
-	// none that is known. The command then asks somebody: answer it, or start it so that it
-	// does not ask.
+	// The job's wait for input when timeoutMs had passed; absent if none is known. The
+	// command asks a question: answer it, or start the command so that it does not ask.
 	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
 	// Why the shell could not run the command; absent if it could.
 	Hint *Hint `json:"hint,omitempty"`
@@ -2941,8 +2936,8 @@ type JobRunResult struct {
 }
 
 // ScreenFormat: text: each row as a string. cells: each row as runs of characters in one
-// style. ansi: a string that makes another terminal show the same, with both of its
-// screens, cursor and modes. png: a picture.
+// style. ansi: a string that makes another terminal show the same, with both screens,
+// cursor and modes. png: a picture.
 type ScreenFormat string
 
 // The values of ScreenFormat.
@@ -2953,28 +2948,27 @@ const (
 	ScreenFormatPng   ScreenFormat = "png"
 )
 
-// JobScreenParams: Of which job, and how.
+// JobScreenParams: The job, and the format of its screen.
 type JobScreenParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// How the screen is written; capabilities.screen.formats has those that the server
-	// knows. Default: text.
+	// The format of the screen; capabilities.screen.formats lists the supported ones.
+	// Default: text.
 	Format *ScreenFormat `json:"format,omitempty"`
-	// How many lines are wanted of what has left the screen at its top, as far as they are
-	// kept; not for a png. Default: 0.
+	// Number of lines above the screen, as far as they are kept; not for a png. Default: 0.
 	Scrollback *int64 `json:"scrollback,omitempty"`
-	// Whether blanks at the ends of lines are left out, in format text. Default: true.
+	// Whether to leave out blanks at line ends, in format text. Default: true.
 	Trim *bool `json:"trim,omitempty"`
-	// A revision of an earlier answer: if nothing has changed since, the answer says
-	// unchanged, and has no screen. Absent: the screen comes in any case.
+	// The revision of an earlier answer: if nothing has changed since, the answer has
+	// unchanged, and no screen. Absent: the screen comes in any case.
 	SinceRevision *int64 `json:"sinceRevision,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// Underline: The kind of a line below characters.
+// Underline: The style of an underline.
 type Underline string
 
 // The values of Underline.
@@ -2986,46 +2980,46 @@ const (
 	UnderlineDashed Underline = "dashed"
 )
 
-// ScreenRun: Characters of a row that stand side by side in one style. A member of the
-// style that is absent is the terminal's default, or false.
+// ScreenRun: Adjacent characters of a row in one style. An absent member of the style
+// means the terminal's default, or false.
 type ScreenRun struct {
 	// The column in which it begins, from 0.
 	Col int64 `json:"col"`
-	// How many columns it takes; a wide character takes two.
+	// Its width in columns; a wide character takes two.
 	Width int64 `json:"width"`
-	// The characters; places where nothing was written are blanks.
+	// The characters; unwritten places are blanks.
 	Text string `json:"text"`
-	// The colour of the characters.
+	// The text colour.
 	Fg json.RawMessage `json:"fg,omitempty"`
-	// The colour behind them.
+	// The background colour.
 	Bg json.RawMessage `json:"bg,omitempty"`
-	// Whether it is bold.
+	// Whether the text is bold.
 	Bold *bool `json:"bold,omitempty"`
-	// Whether it is faint.
+	// Whether the text is faint.
 	Faint *bool `json:"faint,omitempty"`
-	// Whether it is italic.
+	// Whether the text is italic.
 	Italic *bool `json:"italic,omitempty"`
-	// Whether it blinks.
+	// Whether the text blinks.
 	Blink *bool `json:"blink,omitempty"`
 	// Whether the two colours are swapped.
 	Inverse *bool `json:"inverse,omitempty"`
-	// Whether it cannot be seen, as a password.
+	// Whether the text is invisible, like a password.
 	Invisible *bool `json:"invisible,omitempty"`
-	// Whether it is crossed out.
+	// Whether the text is struck through.
 	Strike *bool `json:"strike,omitempty"`
-	// Whether there is a line above it.
+	// Whether there is a line above the text.
 	Overline *bool `json:"overline,omitempty"`
-	// The line below it; absent: none.
+	// The style of the underline; absent if none.
 	Underline *Underline `json:"underline,omitempty"`
-	// The colour of that line; absent: that of the characters.
+	// The colour of the underline; absent: the text colour.
 	UnderlineColor json.RawMessage `json:"underlineColor,omitempty"`
-	// The address that the program has given for it (OSC 8).
+	// The address that the program has set for it (OSC 8).
 	Link *string `json:"link,omitempty"`
 }
 
-// MouseMode: Which events of the mouse the program has asked for. off: none. x10:
-// presses. normal: presses, releases and the wheel. button: movements while a button is
-// down as well. any: all movements.
+// MouseMode: The mouse events that the program has requested. off: none. x10: presses.
+// normal: presses, releases and the wheel. button: also movements while a button is down.
+// any: all movements.
 type MouseMode string
 
 // The values of MouseMode.
@@ -3037,7 +3031,7 @@ const (
 	MouseModeAny    MouseMode = "any"
 )
 
-// MouseEncoding: How it has asked to be told of them.
+// MouseEncoding: The encoding of mouse events that the program has requested.
 type MouseEncoding string
 
 // The values of MouseEncoding.
@@ -3049,75 +3043,73 @@ const (
 	MouseEncodingSgrPixels MouseEncoding = "sgrPixels"
 )
 
-// TerminalModes: What the program has asked of its terminal that decides what keys,
-// pastes and the mouse send.
+// TerminalModes: The terminal modes set by the program that affect what keys, pastes and
+// the mouse send.
 type TerminalModes struct {
 	// Whether arrows, Home and End are sent in application mode.
 	ApplicationCursor bool `json:"applicationCursor"`
-	// Whether the keypad is.
+	// Whether the keypad is in application mode.
 	ApplicationKeypad bool `json:"applicationKeypad"`
-	// Whether a paste is marked as one.
+	// Whether pastes are bracketed.
 	BracketedPaste bool `json:"bracketedPaste"`
-	// Whether the program wants to be told when its window has the focus.
+	// Whether the program has requested events when its window gets or loses the focus.
 	FocusEvents bool `json:"focusEvents"`
-	// Which events of the mouse it wants.
+	// The mouse events that it has requested.
 	Mouse MouseMode `json:"mouse"`
-	// How it wants them.
+	// The encoding of mouse events.
 	MouseEncoding MouseEncoding `json:"mouseEncoding"`
 }
 
-// JobScreenResult: The screen. One of lines, cells, ansi and png is there, by the format,
-// unless unchanged is.
+// JobScreenResult: The screen. One of lines, cells, ansi and png is present, by the
+// format, unless unchanged is.
 type JobScreenResult struct {
-	// Format text: the rows, from the top, one for each.
+	// Format text: the rows, from the top.
 	Lines []string `json:"lines,omitzero"`
-	// Format cells: the rows, from the top, each as a list of runs from the left. Places
+	// Format cells: the rows, from the top, each a list of runs from the left. Places
 	// without a run are empty.
 	Cells [][]ScreenRun `json:"cells,omitzero"`
-	// Format ansi: what to write to a terminal of the same size that was just switched on.
+	// Format ansi: the output that makes a fresh terminal of the same size show this screen.
 	Ansi *string `json:"ansi,omitempty"`
 	// Format png: the picture, in base64.
 	Png *string `json:"png,omitempty"`
-	// Format text, where scrollback was asked for: what came before the first row, oldest
-	// first.
+	// Format text, if scrollback was requested: the lines above the first row, oldest first.
 	ScrollbackLines []string `json:"scrollbackLines,omitzero"`
-	// Format cells, the same.
+	// Format cells, if scrollback was requested: the same as runs.
 	ScrollbackCells [][]ScreenRun `json:"scrollbackCells,omitzero"`
-	// Whether the revision is that of sinceRevision; absent: it is not.
+	// Whether the revision is that of sinceRevision; absent if not.
 	Unchanged *bool `json:"unchanged,omitempty"`
-	// Where the next character goes.
+	// The position of the next character.
 	Cursor ScreenCursor `json:"cursor"`
-	// The width of the screen in columns.
+	// The screen's width in columns.
 	Cols int64 `json:"cols"`
-	// Its height in rows.
+	// The screen's height in rows.
 	Rows int64 `json:"rows"`
 	// The terminal's title; empty if it has none.
 	Title string `json:"title"`
-	// Whether the program has switched to the alternate screen, as those do that take all of
-	// it.
+	// Whether the alternate screen is shown, as by full-screen programs.
 	Alternate bool `json:"alternate"`
-	// What the program has asked of its terminal.
+	// The terminal modes set by the program.
 	Modes TerminalModes `json:"modes"`
-	// Counts the changes of this job's screen.
+	// Counts the visible changes of this job's screen.
 	Revision int64 `json:"revision"`
 	// All output of the terminal before this offset is drawn.
 	Offset int64 `json:"offset"`
 	// Whether the screen was drawn from less than all output, since too much came at once or
-	// some is not kept: parts may be wrong until the program has drawn them anew. Absent:
-	// false.
+	// some is not kept: parts may be wrong until the program has drawn them anew. Absent if
+	// not.
 	Approximate *bool `json:"approximate,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobScreenChangedParams: How far the screen has come.
+// JobScreenChangedParams: The revision of the screen.
 type JobScreenChangedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Counts the changes of this job's screen.
+	// Counts the visible changes of this job's screen.
 	Revision int64 `json:"revision"`
 	// All output of the terminal before this offset is drawn.
 	Offset int64 `json:"offset"`
@@ -3125,8 +3117,8 @@ type JobScreenChangedParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// SearchTarget: What is looked at. plain: the output with escape sequences removed; CR
-// and LF stay. raw: the bytes as they came.
+// SearchTarget: What is searched. plain: the output without escape sequences; CR and LF
+// stay. raw: the bytes as they came.
 type SearchTarget string
 
 // The values of SearchTarget.
@@ -3135,9 +3127,8 @@ const (
 	SearchTargetRaw   SearchTarget = "raw"
 )
 
-// SearchCursor: Where a search goes on: at the matches of this stream that begin at
-// offset or later, or, where it is reversed, before it; then the streams and jobs behind
-// it.
+// SearchCursor: The place where a search goes on: at the matches of this stream that
+// begin at offset or later (reversed: before it), then in the streams and jobs behind it.
 type SearchCursor struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
@@ -3145,29 +3136,29 @@ type SearchCursor struct {
 	Stream Stream `json:"stream"`
 	// The offset.
 	Offset int64 `json:"offset"`
-	// Whether the search is reversed. Absent: false.
+	// Whether the search is reversed. Absent if not.
 	Reverse *bool `json:"reverse,omitempty"`
-	// Where the server can take up a reversed search that was too much for one answer:
-	// offsets before offset, ascending. Absent: nowhere else.
+	// Places where the server can resume a reversed search that was too long for one answer:
+	// offsets before offset, ascending. Absent if there are none.
 	Marks []int64 `json:"marks,omitzero"`
-	// The end of the stream's output from which a negative from or to is counted, as it was
-	// when the search came to the stream. Absent: neither is negative.
+	// The end of the stream's output from which a negative from or to counts, as of when the
+	// search reached the stream. Absent if neither is negative.
 	End *int64 `json:"end,omitempty"`
-	// Which search of which server the cursor is of, in a form that is the server's own.
+	// Identifies the search and the server of the cursor, in the server's own form.
 	Search string `json:"search"`
 }
 
-// Searched: How much was looked at for one answer.
+// Searched: The amount of output searched for one answer.
 type Searched struct {
-	// The jobs whose output was looked at.
+	// The number of jobs whose output was searched.
 	Jobs int64 `json:"jobs"`
-	// The raw bytes of it, without what is not kept any more; 0 where from is behind the
-	// end, or where the output went to a file of the program's own.
+	// The raw bytes searched, without what is no longer kept; 0 if from is beyond the end,
+	// or if the output went to a stdoutFile or stderrFile.
 	Bytes int64 `json:"bytes"`
 }
 
-// SearchEnd: What has ended a search before all was searched. matches: maxMatches. bytes:
-// maxBytes. time: timeoutMs.
+// SearchEnd: The bound that ended a search early. matches: maxMatches. bytes: maxBytes.
+// time: timeoutMs.
 type SearchEnd string
 
 // The values of SearchEnd.
@@ -3181,39 +3172,39 @@ const (
 type SearchMatch struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// The stream in which it matched.
+	// The stream of the match.
 	Stream Stream `json:"stream"`
 	// Offset of the match's first raw byte, as job/read takes it.
 	Offset int64 `json:"offset"`
 	// Offset of the first raw byte after the match.
 	EndOffset int64 `json:"endOffset"`
-	// The text that matched.
+	// The matched text.
 	Text string `json:"text"`
-	// The capture groups from 1 on; null for one that took no part. Absent if the pattern
-	// has none.
+	// The capture groups from 1 on; null for one that did not take part. Absent if the
+	// pattern has none.
 	Groups []*string `json:"groups,omitzero"`
-	// The named capture groups; null for one that took no part. Absent if the pattern has
-	// none.
+	// The named capture groups; null for one that did not take part. Absent if the pattern
+	// has none.
 	Named map[string]*string `json:"named,omitzero"`
 	// The line on which the match starts, plain, without its line break (LF or CR), at most
-	// 4096 bytes: of a longer one what is around the start of the match.
+	// 4096 bytes: of a longer line the part around the start of the match.
 	Line string `json:"line"`
-	// The lines before that one, at most context of them, each plain and at most 4096 bytes;
-	// only what is kept within 64 KiB. Absent if context is 0.
+	// Up to context lines before that line, each plain and at most 4096 bytes; only those
+	// kept within 64 KiB. Absent if context is 0.
 	Before []string `json:"before,omitzero"`
-	// The same of the lines after the one on which the match ends.
+	// The same for the lines after the line on which the match ends.
 	After []string `json:"after,omitzero"`
 	// Whether texts of this match are cut: text, groups and lines have at most 4096 bytes
-	// each, and one match with its lines no more than about maxBytes. Absent: false.
+	// each, and a match with its lines no more than about maxBytes. Absent if not.
 	Truncated *bool `json:"truncated,omitempty"`
-	// Whether the limit of about 64 KiB on how far a match is followed may have decided
-	// where this one begins or ends. What stands at its end, as $ or a lookahead, may hold
-	// for that reason alone. Absent: false.
+	// Whether the limit of about 64 KiB on a match may have set the beginning or end of this
+	// one. A condition at its end, such as $ or a lookahead, may hold for that reason alone.
+	// Absent if not.
 	Limited *bool `json:"limited,omitempty"`
 }
 
-// SearchGap: A part of a stream that was to be searched and is not there any more,
-// because a cap dropped it.
+// SearchGap: A range that should have been searched and is no longer stored, because a
+// cap dropped it.
 type SearchGap struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
@@ -3225,88 +3216,85 @@ type SearchGap struct {
 	To int64 `json:"to"`
 }
 
-// JobSearchParams: What to look for, and if. Exactly one of pattern and literal; not both
-// handle and group.
+// JobSearchParams: The text to find, and where to search. Exactly one of pattern and
+// literal; not both handle and group.
 type JobSearchParams struct {
-	// The job whose output is searched: its handle or its name. Default: each job that has
-	// started. Errors: jobNotFound.
+	// The job to search, by handle or name. Default: every started job. Errors: jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// In place of handle: each job of this group, closed ones as well; there may be none,
-	// and then groups says which there are.
+	// Every job of this group, including closed ones, instead of handle; if there is none,
+	// groups lists the existing groups.
 	Group *string `json:"group,omitempty"`
 	// An ECMAScript regular expression of 1 to 4096 characters.
 	Pattern *string `json:"pattern,omitempty"`
-	// In place of pattern: a text that is looked for as it stands, of 1 to 2048 characters.
-	// It is found much faster.
+	// A text of 1 to 2048 characters to find literally, instead of pattern. Much faster.
 	Literal *string `json:"literal,omitempty"`
 	// ECMAScript flags, each at most once: i (ignore case), m (^ and $ at each line), s (.
-	// matches line breaks), u (Unicode). A literal takes i alone. Default: m with a pattern,
+	// matches line breaks), u (Unicode). A literal takes only i. Default: m with a pattern,
 	// none with a literal.
 	Flags *string `json:"flags,omitempty"`
-	// Whether a match of the pattern may reach over line ends. Otherwise each line is
-	// searched by itself, without its LF: \s and [^:] match none, ^ and $ are the edges of
-	// the line, whatever flags says, and a pattern that names a line break is invalidParams.
-	// A literal is found as it stands either way. Default: whether flags has s.
+	// Whether a match of the pattern may span lines. If not, each line is searched by
+	// itself, without its LF: \s and [^:] match no LF, ^ and $ are the edges of the line,
+	// whatever flags says, and a pattern that names a line break is invalidParams. It does
+	// not affect a literal. Default: whether flags has s.
 	Multiline *bool `json:"multiline,omitempty"`
-	// What is looked at. Default: plain.
+	// What is searched. Default: plain.
 	On *SearchTarget `json:"on,omitempty"`
-	// The stream to search. Absent: each stream.
+	// The stream to search. Absent: every stream.
 	Stream *Stream `json:"stream,omitempty"`
-	// Where in each stream a match may begin at the earliest; negative: so many bytes before
-	// the end, as it is when the search comes to the stream; with a cursor, as it was then.
-	// Default: at the first byte.
+	// The earliest beginning of a match in each stream; negative: so many bytes before the
+	// end, as of when the search reaches the stream, and kept by the cursor. Default: the
+	// first byte.
 	From *int64 `json:"from,omitempty"`
-	// Where a match may begin no more, and not less than from; negative: so many bytes
-	// before the end, as with from. Default: at the end.
+	// Matches must begin before this offset, which is not below from; negative: so many
+	// bytes before the end, as for from. Default: the end.
 	To *int64 `json:"to,omitempty"`
-	// Whether the same matches come in the opposite order: those of the job that was started
-	// last first, and in it the last one. Default: false.
+	// Whether the same matches come in the opposite order: first those of the job started
+	// last, and of these the last one. Default: false.
 	Reverse *bool `json:"reverse,omitempty"`
-	// How many lines before and after each match are wanted. Default: 0.
+	// Number of lines before and after each match. Default: 0.
 	Context *int64 `json:"context,omitempty"`
-	// How many matches at most. Default: 100.
+	// Maximum number of matches. Default: 100.
 	MaxMatches *int64 `json:"maxMatches,omitempty"`
-	// How many bytes of text, those of all matches and lines together, about; at most a
-	// sixteenth of maxMessageBytes. One match is told in any case. Default: 65536.
+	// Approximate maximum of bytes in all matches and lines together; at most a sixteenth of
+	// maxMessageBytes. One match is returned in any case. Default: 65536.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// Milliseconds after which the search ends with what it has found; null: never. Time
-	// that it waits for others is not counted. Default: 30000.
+	// Milliseconds after which the search ends with the matches so far; null: never. Time
+	// spent waiting for other searches is not counted. Default: 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// The cursor of an answer to the same search of the same server, as it came: the search
-	// goes on there. One of any other search is invalidParams; the same are searches that
-	// differ in context, maxMatches, maxBytes and timeoutMs alone. Where its job was
-	// removed, the search goes on with the jobs behind it.
+	// The cursor of an answer to the same search of the same server, unchanged: the search
+	// goes on there. That of any other search is invalidParams; only context, maxMatches,
+	// maxBytes and timeoutMs may differ. If its job was removed, the search goes on with the
+	// next jobs.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobSearchResult: What was found.
+// JobSearchResult: The matches, and how far the search came.
 type JobSearchResult struct {
 	// The matches, in the order of handles, of the streams of a job (stdout before stderr),
-	// and of offsets; in the opposite order where reverse is set.
+	// and of offsets; in the opposite order with reverse.
 	Matches List[SearchMatch] `json:"matches"`
-	// Whether not all was searched. Then stoppedBy and cursor are there.
+	// Whether not all was searched. Then stoppedBy and cursor are present.
 	Truncated bool `json:"truncated"`
-	// What has ended the search early.
+	// The bound that ended the search early.
 	StoppedBy *SearchEnd `json:"stoppedBy,omitempty"`
-	// For the next request: where this search goes on, so that no match is told twice and
-	// none is left out. Each answer's is further on: by offset or, reversed, where time was
-	// over before a match was known, by marks.
+	// The place where the next request goes on without repeating or losing a match. Each
+	// answer's is further on: by offset or, if time ran out in a reversed search before a
+	// match was known, by marks.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
-	// How much was looked at for this answer: nothing found in 0 bytes says nothing.
+	// The amount of output searched for this answer: no match in 0 bytes proves nothing.
 	Searched *Searched `json:"searched,omitempty"`
-	// By group, where no job of it is known: the groups that known jobs have, at most 64,
-	// sorted.
+	// By group, if no known job has it: the groups of known jobs, at most 64, sorted.
 	Groups []string `json:"groups,omitzero"`
-	// What was to be searched and is not kept any more; absent: nothing.
+	// Ranges that should have been searched and are no longer kept; absent if none.
 	Gaps []SearchGap `json:"gaps,omitzero"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // SignalTarget: foreground: the process group in the terminal's foreground, as for a key;
-// in pipe mode the leader's group. leader: the command alone. tree: every process of the
+// in pipe mode the leader's group. leader: the command only. tree: every process of the
 // job.
 type SignalTarget string
 
@@ -3317,7 +3305,7 @@ const (
 	SignalTargetTree       SignalTarget = "tree"
 )
 
-// SignalReport: What became of the signal at one job.
+// SignalReport: The result of the signal for one job.
 type SignalReport struct {
 	// The job.
 	Handle int64 `json:"handle"`
@@ -3325,26 +3313,26 @@ type SignalReport struct {
 	Name *string `json:"name,omitempty"`
 	// Whether it was sent.
 	Sent bool `json:"sent"`
-	// Why it was not sent: the kind of the error that the request by handle would have got;
-	// absent if it was.
+	// The kind of the error that the request by handle would have got; absent if the signal
+	// was sent.
 	Kind *string `json:"kind,omitempty"`
-	// The same in a sentence for people; absent if it was sent.
+	// The error's message, for people; absent if the signal was sent.
 	Message *string `json:"message,omitempty"`
 }
 
-// JobSignalParams: What to send, and to whom. Exactly one of handle and group.
+// JobSignalParams: The signal, and its target. Exactly one of handle and group.
 type JobSignalParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Every live job of this group; there may be none, and then liveGroups says which groups
-	// have some.
+	// Every live job of this group; if there is none, liveGroups lists the groups with live
+	// jobs.
 	Group *string `json:"group,omitempty"`
 	// The signal's name, with or without SIG, such as INT or SIGUSR1; capabilities.signals
-	// has them.
+	// lists them.
 	Signal string `json:"signal"`
-	// Who gets it. Default: foreground.
+	// The processes that get it. Default: foreground.
 	Target *SignalTarget `json:"target,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -3352,18 +3340,18 @@ type JobSignalParams struct {
 
 // JobSignalResult: By handle: nothing. By group: jobs.
 type JobSignalResult struct {
-	// By group: what became of it at each job, in the order of their handles.
+	// By group: the result for each job, by handle.
 	Jobs []SignalReport `json:"jobs,omitzero"`
-	// By group, where jobs is empty: the groups that live jobs have, at most 64, sorted.
+	// By group, if jobs is empty: the groups with live jobs, at most 64, sorted.
 	LiveGroups []string `json:"liveGroups,omitzero"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // ShellIntegrationMode: auto: an interactive shell of a family that
-// capabilities.shellIntegration lists gets it, whether it is the default shell, that of
-// shell, or started by argv; whatever else is started is left as it is. off: no shell
-// gets it.
+// capabilities.shellIntegration lists gets shell integration, whether it is the default
+// shell, that of shell, or started by argv; other programs are not affected. off: no
+// shell gets it.
 type ShellIntegrationMode string
 
 // The values of ShellIntegrationMode.
@@ -3372,84 +3360,81 @@ const (
 	ShellIntegrationModeOff  ShellIntegrationMode = "off"
 )
 
-// JobStartParams: What to start, and how. At most one of command and argv.
+// JobStartParams: The program to start, and how. At most one of command and argv.
 type JobStartParams struct {
-	// A command line for the shell. Excludes argv. Neither: an interactive shell.
+	// A command line for the shell. Excludes argv. With neither, an interactive shell.
 	Command *string `json:"command,omitempty"`
 	// A program and its arguments, run without a shell. Excludes command. Errors:
 	// commandNotFound, permissionDenied.
 	Argv []string `json:"argv,omitzero"`
-	// The shell that runs command: a path, or a name that is looked for on the job's PATH.
-	// Default: platform.shellPath of initialize.
+	// The shell that runs command: a path, or a name on the job's PATH. Default:
+	// platform.shellPath of initialize.
 	Shell *string `json:"shell,omitempty"`
-	// The directory in which the job starts; a relative one counts from rootDirectory.
-	// Symlinks and .. mean what they mean to the system. Default: rootDirectory. Errors:
+	// The directory in which the job starts; a relative one counts from rootDirectory. The
+	// system resolves symlinks and .. as usual. Default: rootDirectory. Errors:
 	// badWorkingDirectory, directoryNotAllowed.
 	Cwd *string `json:"cwd,omitempty"`
 	// Variables to set in the job's environment; null unsets one. Default: none.
 	Env map[string]*string `json:"env,omitzero"`
-	// Which variables the job gets for the kind of use; env comes on top of them. A server
-	// without capabilities.profiles refuses any but interactive (unsupported). Default:
-	// interactive.
+	// The profile of variables that the job gets; env overrides them. Without
+	// capabilities.profiles any but interactive is unsupported. Default: interactive.
 	Profile *ProfileName `json:"profile,omitempty"`
-	// Whether the job has a terminal. Default: pty; where no terminal can be had and mode
-	// was not given, the job starts in pipe mode and says so in modeReason.
+	// Whether the job has a terminal. Default: pty; if mode is absent and no terminal can be
+	// had, the job starts in pipe mode, and modeReason says why.
 	Mode *Mode `json:"mode,omitempty"`
 	// Width of the terminal in columns. Default: 80.
 	Cols *int64 `json:"cols,omitempty"`
 	// Height of the terminal in rows. Default: 24.
 	Rows *int64 `json:"rows,omitempty"`
-	// A name for the job, to be used wherever a handle is asked for. Default: none. Errors:
-	// nameInUse.
+	// A name for the job, usable wherever a handle is. Default: none. Errors: nameInUse.
 	Name *string `json:"name,omitempty"`
 	// A label that jobs may share, to list and kill them together. Default: none.
 	Group *string `json:"group,omitempty"`
-	// What the job is for, in words for people. Default: none.
+	// The purpose of the job, for people. Default: none.
 	Description *string `json:"description,omitempty"`
-	// Pipe mode: what the job reads. Default: null.
+	// Pipe mode: the job's input. Default: null.
 	Stdin json.RawMessage `json:"stdin,omitempty"`
-	// Pipe mode: where the job's errors go. Default: separate.
+	// Pipe mode: the destination of the job's errors. Default: separate.
 	Stderr *StderrTarget `json:"stderr,omitempty"`
-	// Pipe mode: a file for the job's stdout, in place of the stream. A relative path counts
+	// Pipe mode: a file for the job's stdout instead of the stream. A relative path counts
 	// from cwd; with stderr merge both go there. It is not streamed, not redacted and has no
 	// limit. Errors: outputFileError, directoryNotAllowed.
 	StdoutFile *string `json:"stdoutFile,omitempty"`
-	// Pipe mode: the same for stderr, and not with stderr merge or discard; may name the
-	// same file as stdoutFile. Errors: outputFileError, directoryNotAllowed.
+	// Pipe mode: the same for stderr, not with stderr merge or discard; may be the same file
+	// as stdoutFile. Errors: outputFileError, directoryNotAllowed.
 	StderrFile *string `json:"stderrFile,omitempty"`
-	// Whether session.cast is written into the job's outputDirectory: an asciicast of
-	// version 3 with what the job wrote, what was typed into it, each new size of its
-	// terminal and its exit, at their times. Secret values are replaced in it; left out is
-	// what was typed with secret or while the terminal did not show it, but to programs that
-	// read the keyboard raw. It is complete at job/closed. A server without
-	// capabilities.recordings, or that keeps output in memory alone, refuses true
-	// (unsupported). Default: false.
+	// Whether to write session.cast into the job's outputDirectory: an asciicast of version
+	// 3 with the job's output, its typed input, each new terminal size and its exit, with
+	// their times. Secret values are replaced in it. It omits input with secret, and input
+	// typed while the terminal did not show it, except to programs that read the keyboard
+	// raw. It is complete at job/closed. true is unsupported without
+	// capabilities.recordings, or if output is kept in memory only. Default: false.
 	Record *bool `json:"record,omitempty"`
 	// Milliseconds from the start after which the job is ended, with all that it started, as
-	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
-	// jobTimeoutMs of initialize is shorter, that counts. Default: none.
+	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. A shorter
+	// jobTimeoutMs of initialize has precedence. Default: none.
 	KillAfterMs *int64 `json:"killAfterMs,omitempty"`
-	// What the job may take; capabilities.limits says which of these the server can hold it
-	// to, and how. One that it cannot is unsupported. Default: none.
+	// Limits of the job; capabilities.limits says which of these the server can enforce, and
+	// how. Any other is unsupported. Default: none.
 	Limits *JobLimits `json:"limits,omitempty"`
-	// Patterns to watch for from the first byte on; their watchIds count from 1 in this
-	// order. Default: none. Errors: invalidPattern.
+	// Patterns to watch from the first byte on; their watchIds count from 1 in this order.
+	// Default: none. Errors: invalidPattern.
 	Watch []Watch `json:"watch,omitzero"`
-	// The events of this job that this connection wants, by their names without job/; []:
-	// none. Default: options.events of initialize.
+	// The events of this job for this connection, by their names without job/; []: none.
+	// Default: options.events of initialize.
 	Events []EventName `json:"events,omitzero"`
-	// Whether an interactive shell on a terminal is given shell integration, which job/exec,
+	// Whether an interactive shell on a terminal gets shell integration, which job/exec,
 	// job/history and job/commandFinished need. Default: auto.
 	ShellIntegration *ShellIntegrationMode `json:"shellIntegration,omitempty"`
-	// Whether the output that is sent of this job has what its programs ask their terminal,
-	// and who answers that, until job/subscribe says otherwise; with events [] it is
-	// forgotten, and the server answers. Default: keep.
+	// The handling of terminal queries: whether sent output contains them, and who answers,
+	// until job/subscribe changes it; with events [] it is forgotten, and the server
+	// answers. Default: keep.
 	Queries *Queries `json:"queries,omitempty"`
-	// What becomes of output that this client is too slow for, from the first byte on, until
-	// job/subscribe says otherwise. Where output is not among events it counts once
-	// job/subscribe asks for that; with events [] it is forgotten. Default: spool.
+	// The treatment of output that this client is too slow for, from the first byte on,
+	// until job/subscribe changes it. If events lacks output, it applies once job/subscribe
+	// requests that; with events [] it is forgotten. Default: spool.
 	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
-	// What the answer waits for. Absent: the answer comes as soon as the job runs.
+	// A wait for the answer. Absent: the answer comes as soon as the job runs.
 	Wait *Wait `json:"wait,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -3459,7 +3444,7 @@ type JobStartParams struct {
 type JobStartResult struct {
 	// The job.
 	Job JobInfo `json:"job"`
-	// How the wait ended; absent if none was asked for.
+	// How the wait ended; absent if none was requested.
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -3469,8 +3454,8 @@ type JobStartResult struct {
 type JobStartedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
 	// The id of the request that started the job, as spelled.
 	RequestID json.RawMessage `json:"requestId"`
@@ -3480,12 +3465,11 @@ type JobStartedParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// Change: What has changed. status: a signal stopped the leader, or it goes on. title,
-// cwd, bell: what the program told its terminal. size: the terminal's, by job/resize.
-// foreground: what runs in the terminal's foreground. outputFile: an output file cannot
-// be written any more. shellIntegration: another program has taken the place of the
-// shell, whose commands could be told apart. Clients should ignore names that they do not
-// know.
+// Change: The name of a changed property. status: a signal stopped the leader, or it goes
+// on. title, cwd, bell: set by a program in the terminal. size: of the terminal, by
+// job/resize. foreground: the terminal's foreground process. outputFile: an output file
+// can no longer be written. shellIntegration: another program has taken the place of a
+// shell with integration. Clients should ignore unknown names.
 type Change string
 
 // The values of Change.
@@ -3502,49 +3486,48 @@ const (
 
 // Size: The size of a terminal.
 type Size struct {
-	// Its width in columns.
+	// The width in columns.
 	Cols int64 `json:"cols"`
-	// Its height in rows.
+	// The height in rows.
 	Rows int64 `json:"rows"`
 }
 
-// JobStateChangedParams: What has changed, and how it is now. Of the values those are
-// there that changed names.
+// JobStateChangedParams: The changed properties, with their present values. Only values
+// that changed names are present.
 type JobStateChangedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// What has changed.
+	// The names of the changed properties.
 	Changed List[Change] `json:"changed"`
-	// What the job is doing: running or stopped.
+	// The job's status: running or stopped.
 	Status *Status `json:"status,omitempty"`
-	// The signal that stopped the leader, with SIG; absent unless status is there and
-	// stopped.
+	// The signal that stopped the leader, with SIG; present only if status is stopped.
 	Signal *string `json:"signal,omitempty"`
 	// The title of the job's terminal, at most 4096 bytes; empty if there is none any more.
 	Title *string `json:"title,omitempty"`
-	// The directory in which the program says that it works; JobInfo has it as
-	// currentDirectory. Empty: it is not known any more.
+	// The working directory that the program has reported, currentDirectory in JobInfo.
+	// Empty if it is no longer known.
 	Cwd *string `json:"cwd,omitempty"`
-	// How often the terminal's bell rang since the start.
+	// Number of times that the terminal's bell rang since the start.
 	Bell *int64 `json:"bell,omitempty"`
 	// The size of the job's terminal.
 	Size *Size `json:"size,omitempty"`
-	// What runs in the terminal's foreground, as in JobInfo; null: it is not known.
+	// The terminal's foreground process, as in JobInfo; null if unknown.
 	Foreground Nullable[Process] `json:"foreground,omitzero"`
-	// Which output file cannot be written, and why; there where changed names outputFile.
+	// The output file that cannot be written, and the reason; present if changed names
+	// outputFile.
 	OutputFileError *OutputFileError `json:"outputFileError,omitempty"`
-	// The family of the shell where the job has shell integration, as in JobInfo; null: it
-	// has none any more.
+	// The shell's family, as in JobInfo; null if the job no longer has shell integration.
 	ShellIntegration Nullable[string] `json:"shellIntegration,omitzero"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // SubscribeFromKeyword: start: the first byte of each stream, as far as it is kept. now:
-// when the request takes effect.
+// the moment the request takes effect.
 type SubscribeFromKeyword string
 
 // The values of SubscribeFromKeyword.
@@ -3553,28 +3536,30 @@ const (
 	SubscribeFromKeywordNow   SubscribeFromKeyword = "now"
 )
 
-// JobSubscribeParams: What is asked for, of which job.
+// JobSubscribeParams: The job, and the new settings. A job is new if the connection
+// currently has no events of it.
 type JobSubscribeParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// The events wanted from now on; empty: none, as after job/unsubscribe. Absent: those
-	// that were asked for last; of a job of which none are heard, those of initialize, and
-	// all but screenChanged where these are none.
+	// The events wanted from now on; empty: none, as after job/unsubscribe. Absent:
+	// unchanged; for a new job options.events of initialize, or, if that is empty, all but
+	// screenChanged.
 	Events []EventName `json:"events,omitzero"`
-	// How output is written from now on. Absent: as it was; of a job of which nothing is
-	// heard, as initialize says.
+	// The encoding of output from now on. Absent: unchanged; for a new job options.encoding
+	// of initialize.
 	Encoding *Encoding `json:"encoding,omitempty"`
-	// From where on output is sent; the first job/output of each stream then has restart.
-	// Absent: it goes on where it stands, also after a time without output, and from now
-	// where none of this job was asked for yet or since job/unsubscribe.
+	// The place from which output is sent; the next job/output of each stream then has
+	// restart. Absent: output goes on from its position, also after a time without output;
+	// it begins at now if output of this job was not requested yet, or not since
+	// job/unsubscribe.
 	From json.RawMessage `json:"from,omitempty"`
-	// Whether output from now on has what programs ask their terminal, and who answers what
-	// they ask from now on. Absent: as it was; of a job of which nothing is heard, keep.
+	// The handling of terminal queries from now on: whether output contains them, and who
+	// answers. Absent: unchanged; for a new job keep.
 	Queries *Queries `json:"queries,omitempty"`
-	// What becomes of output that this client is too slow for. Absent: as it was; of a job
-	// of which nothing is heard, spool.
+	// The treatment of output that this client is too slow for. Absent: unchanged; for a new
+	// job spool.
 	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -3586,7 +3571,7 @@ type JobSubscribeResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobUnsubscribeParams: Of which job.
+// JobUnsubscribeParams: The job.
 type JobUnsubscribeParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
@@ -3602,13 +3587,13 @@ type JobUnsubscribeResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobUnwatchParams: What is asked for.
+// JobUnwatchParams: The watch to end.
 type JobUnwatchParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// The watch, as job/watch answered it or JobInfo.watches lists it.
+	// The watch, as returned by job/watch or listed in JobInfo.watches.
 	WatchID int64 `json:"watchId"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -3620,30 +3605,30 @@ type JobUnwatchResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobWaitParams: What to wait for: a wait, and whose.
+// JobWaitParams: The job, and the wait.
 type JobWaitParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// The conditions; may be empty: then the leader's end or the timeout ends the wait.
+	// The conditions; if empty, the leader's end or the timeout ends the wait.
 	Until List[Condition] `json:"until"`
-	// From where on output counts. Default: unread: the highest nextOffset that a wait or a
-	// cursor read has returned.
+	// The place from which output counts. Default: unread: the highest nextOffset that a
+	// wait or a cursor read has returned.
 	From json.RawMessage `json:"from,omitempty"`
 	// Milliseconds after which the wait ends with reason timeout; null: never. Default:
 	// 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// How much output per stream the outcome carries, counted in the format asked for; of
-	// more, head and tail are kept. The mark between them does not count. Default: 16384.
+	// Output per stream in the outcome, in bytes of the requested format; of more, head and
+	// tail are kept. The mark between them is not counted. Default: 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// How the output is written. Default: plain.
+	// The format of the output. Default: plain.
 	Format *WaitFormat `json:"format,omitempty"`
-	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
-	// it. An empty text (maxBytes 0) has none. Default: true.
+	// Whether a cut text has a mark between head and tail (see truncated.mark). An empty
+	// text (maxBytes 0) has none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
-	// Leaves the echo of what was typed last out of the outcome's output, where it is found;
-	// offsets go on counting it. Default: false.
+	// Whether to remove the echo of the last input, if found, from the outcome's output;
+	// offsets still count it. Default: false.
 	StripEcho *bool `json:"stripEcho,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -3657,40 +3642,39 @@ type JobWaitResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobWaitingForInputParams: Which wait for input, and what is known of it.
+// JobWaitingForInputParams: The wait for input.
 type JobWaitingForInputParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Whether it waits. If not, the wait named by waitId is over, and all the rest is
-	// absent.
+	// Whether the job waits. If not, the wait with this waitId is over, and the other
+	// members are absent.
 	Waiting bool `json:"waiting"`
-	// Names the wait; for ifWaiting of job/write.
+	// Identifies the wait; for ifWaiting of job/write.
 	WaitID string `json:"waitId"`
-	// Whether the job does anything beside.
+	// Whether the job does other things as well.
 	State *InputState `json:"state,omitempty"`
-	// What it reads. A job without a terminal reads lines.
+	// The kind of input. A job without a terminal reads lines.
 	Kind *InputKind `json:"kind,omitempty"`
 	// When the wait was first seen.
 	Since *string `json:"since,omitempty"`
-	// The line on which the cursor stands, as a person sees it, without blanks at its end,
-	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
-	// was written last, or of the other where that one has come to its end.
+	// The line of the cursor as displayed, without trailing blanks, at most 1024 characters.
+	// For a job without a terminal: the last line of the stream that was written last, or of
+	// the other one if that has ended.
 	Prompt *string `json:"prompt,omitempty"`
-	// The process that reads; absent if unknown.
+	// The reading process; absent if unknown.
 	PID *int64 `json:"pid,omitempty"`
-	// What this rests on, in words for people.
+	// The evidence, for people.
 	Why *string `json:"why,omitempty"`
-	// How surely it is known.
+	// How certain the wait is.
 	Confidence *InputConfidence `json:"confidence,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// WatchFrom: start: all the output that is kept counts, and then what comes. now: what
-// comes.
+// WatchFrom: start: stored output counts, and later output. now: only later output.
 type WatchFrom string
 
 // The values of WatchFrom.
@@ -3699,7 +3683,7 @@ const (
 	WatchFromNow   WatchFrom = "now"
 )
 
-// JobWatchParams: What is asked for.
+// JobWatchParams: The job, and the pattern to watch.
 type JobWatchParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
@@ -3710,14 +3694,14 @@ type JobWatchParams struct {
 	// ECMAScript flags, each at most once: i (ignore case), m (^ and $ at each line), s (.
 	// matches line breaks), u (Unicode). Default: none.
 	Flags *string `json:"flags,omitempty"`
-	// What the pattern looks at. Default: plain.
+	// What the pattern is matched against. Default: plain.
 	On *WatchTarget `json:"on,omitempty"`
 	// Whether the watch ends with its first match. Default: false.
 	Once *bool `json:"once,omitempty"`
-	// The stream to look at. Absent: each stream of the job.
+	// The stream to match. Absent: every stream of the job.
 	Stream *Stream `json:"stream,omitempty"`
-	// From where on output counts; on the screen, start: what it shows already counts, now:
-	// once it shows more output. Default: now.
+	// The place from which output counts. On the screen, start: the present screen counts;
+	// now: only once it shows later output. Default: now.
 	From *WatchFrom `json:"from,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -3725,48 +3709,48 @@ type JobWatchParams struct {
 
 // JobWatchResult: The watch.
 type JobWatchResult struct {
-	// The watch's number, counted from 1 per job, those of the start first.
+	// The watch's number, counted from 1 per job; those of the start come first.
 	WatchID int64 `json:"watchId"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobWatchRemovedParams: Which watch, and why.
+// JobWatchRemovedParams: The watch, and the reason.
 type JobWatchRemovedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Which watch, as in JobInfo.watches.
+	// The watch, as in JobInfo.watches.
 	WatchID int64 `json:"watchId"`
-	// What the pattern did, for a person to read.
+	// What went wrong with the pattern, for people.
 	Reason string `json:"reason"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// SendItem: One thing to send: exactly one of text, key, paste, mouse and base64; count
+// SendItem: One item to send: exactly one of text, key, paste, mouse and base64; count
 // goes with key.
 type SendItem struct {
-	// Text to send as it is.
+	// Text, sent as it is.
 	Text *string `json:"text,omitempty"`
 	// A key's name, as in keys. Terminal only (notInteractive). Errors: invalidKey.
 	Key *string `json:"key,omitempty"`
-	// How often the key is pressed. Default: 1.
+	// How many times the key is pressed. Default: 1.
 	Count *int64 `json:"count,omitempty"`
-	// Text to paste as a terminal does: line ends become carriage returns, other control
-	// characters but tabs are removed, and if the program has asked for it (bracketed paste)
-	// it stands between ESC [ 200 ~ and ESC [ 201 ~. Into a pipe it goes as it is.
+	// Text, pasted as by a terminal: line ends become carriage returns, other control
+	// characters except tabs are removed, and if the program has requested bracketed paste,
+	// it is enclosed in ESC [ 200 ~ and ESC [ 201 ~. Into a pipe it is sent unchanged.
 	Paste *string `json:"paste,omitempty"`
-	// An event of the mouse, encoded as the program has asked for. One that it has not asked
-	// for is invalidParams. Terminal only (notInteractive).
+	// A mouse event, in the encoding that the program has requested. An event that it has
+	// not requested is invalidParams. Terminal only (notInteractive).
 	Mouse *MouseEvent `json:"mouse,omitempty"`
-	// Bytes to send as they are, in base64 (RFC 4648, section 4, with its padding).
+	// Bytes in base64 (RFC 4648, section 4, with padding), sent as they are.
 	Base64 *string `json:"base64,omitempty"`
 }
 
-// MouseAction: What happened with the mouse. move: it moved, with button held down where
+// MouseAction: The kind of a mouse event. move: the mouse moved, with button held down if
 // one is given.
 type MouseAction string
 
@@ -3781,7 +3765,7 @@ const (
 	MouseActionWheelRight MouseAction = "wheelRight"
 )
 
-// MouseButton: A button of the mouse.
+// MouseButton: A mouse button.
 type MouseButton string
 
 // The values of MouseButton.
@@ -3791,7 +3775,7 @@ const (
 	MouseButtonRight  MouseButton = "right"
 )
 
-// KeyModifier: A key that is held meanwhile.
+// KeyModifier: A modifier key that is held down.
 type KeyModifier string
 
 // The values of KeyModifier.
@@ -3801,65 +3785,65 @@ const (
 	KeyModifierCtrl  KeyModifier = "Ctrl"
 )
 
-// MouseEvent: An event of the mouse. A click is a press and a release.
+// MouseEvent: A mouse event. A click is a press and a release.
 type MouseEvent struct {
-	// What happened with the mouse. move: it moved, with button held down where one is
+	// The kind of a mouse event. move: the mouse moved, with button held down if one is
 	// given.
 	Action MouseAction `json:"action"`
-	// Which button. Absent: left for press and release, none for move. The wheel has none
+	// The button. Absent: left for press and release, none for move. Not for the wheel
 	// (invalidParams).
 	Button *MouseButton `json:"button,omitempty"`
 	// The row, counted from 0; within the terminal (invalidParams).
 	Row int64 `json:"row"`
 	// The column, counted from 0; within the terminal (invalidParams).
 	Col int64 `json:"col"`
-	// The keys that are held meanwhile. Default: none.
+	// The modifier keys held down. Default: none.
 	Modifiers []KeyModifier `json:"modifiers,omitzero"`
 }
 
-// JobWriteParams: What to send, to which job. Send excludes input and keys.
+// JobWriteParams: The job, and the input to send. send excludes input and keys.
 type JobWriteParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Text to send as it is. On a terminal that edits lines, a line over
-	// platform.canonicalLineLimit is refused whole as lineTooLong. A pipe job without stdin
-	// open is notInteractive. Default: none.
+	// Text, sent as it is. On a terminal that edits lines, a line over
+	// platform.canonicalLineLimit is refused whole as lineTooLong. A pipe job without open
+	// stdin is notInteractive. Default: none.
 	Input *string `json:"input,omitempty"`
-	// Keys to press after input, in order. Terminal only (notInteractive). One unknown name:
-	// nothing at all is sent (invalidKey). Default: none.
+	// Keys to press after input, in order. Terminal only (notInteractive). With an unknown
+	// name nothing at all is sent (invalidKey). Default: none.
 	Keys []string `json:"keys,omitzero"`
-	// What to send, in order, in place of input and keys. One bad item: nothing at all is
-	// sent. Default: none.
+	// Items to send, in order, instead of input and keys. With an invalid item nothing at
+	// all is sent. Default: none.
 	Send []SendItem `json:"send,omitzero"`
 	// Whether a line end follows: CR on a terminal, LF on a pipe. Default: false.
 	AppendNewline *bool `json:"appendNewline,omitempty"`
-	// Whether the input then ends: closes a pipe; on a terminal types its end-of-file
+	// Whether to end the input then: closes a pipe; on a terminal types its end-of-file
 	// character, twice after a partial line. Default: false.
 	Eof *bool `json:"eof,omitempty"`
-	// Whether the input is kept out of every record: it is in no log, file or event, and
-	// what is queued of it is overwritten once it is written. What the terminal echoes is
-	// output like any other. Default: false.
+	// Whether to keep the input secret: it is in no log, file or event, and its queued bytes
+	// are overwritten once written. The terminal's echo is output like any other. Default:
+	// false.
 	Secret *bool `json:"secret,omitempty"`
 	// The waitId of a wait for input: the input is refused (inputNotExpected) if that wait
-	// is over. It is looked at before the first byte is written. Default: none.
+	// is over. Checked before the first byte is written. Default: none.
 	IfWaiting *string `json:"ifWaiting,omitempty"`
-	// What the answer waits for; armed before the first byte is written. Its timeoutMs
-	// bounds the whole request, from when it was read: what the kernel has not taken by then
-	// is withdrawn, and the outcome's reason is timeout. Absent: the answer comes when the
+	// A wait for the answer, armed before the first byte is written. Its timeoutMs bounds
+	// the whole request, from when it was read: bytes that the kernel has not taken by then
+	// are withdrawn, and the outcome's reason is timeout. Absent: the answer comes when the
 	// bytes are written.
 	Wait *Wait `json:"wait,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobWriteResult: What was written.
+// JobWriteResult: How much was written, and the outcome of the wait.
 type JobWriteResult struct {
-	// How many bytes the kernel took, keys and line end included; all, unless the timeout of
+	// Bytes that the kernel took, including keys and line end; all, unless the timeout of
 	// the wait has withdrawn the rest.
 	BytesWritten int64 `json:"bytesWritten"`
-	// How the wait ended; absent if none was asked for.
+	// How the wait ended; absent if none was requested.
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -3886,8 +3870,8 @@ type LogMessageParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ShellFamily: Shells whose command lines look alike. posix: sh, bash, zsh, dash, ksh and
-// their like. other: one that the server does not know.
+// ShellFamily: A family of shells with similar command lines. posix: sh, bash, zsh, dash,
+// ksh and the like. other: unknown to the server.
 type ShellFamily string
 
 // The values of ShellFamily.
@@ -3904,26 +3888,26 @@ const (
 	ShellFamilyOther      ShellFamily = "other"
 )
 
-// InstalledShell: A shell that can be executed.
+// InstalledShell: An executable shell.
 type InstalledShell struct {
-	// The name by which job/start takes it where it is on PATH.
+	// The name by which job/start finds it if it is on PATH.
 	Name string `json:"name"`
-	// Its absolute path.
+	// The absolute path.
 	Path string `json:"path"`
-	// The file that the path leads to; absent if it is that file.
+	// The file to which the path leads; absent if it is the path itself.
 	Target *string `json:"target,omitempty"`
-	// What kind of shell it is.
+	// The shell's family.
 	Family ShellFamily `json:"family"`
-	// Its version, as it tells it; null if it does not, or not in time.
+	// The version that the shell reports; null if it reports none, or not in time.
 	Version *string `json:"version"`
-	// It runs a command where the start names no shell. Else absent.
+	// True for the default shell for a command. Absent if not.
 	Default *bool `json:"default,omitempty"`
-	// What stands between two commands that follow each other: && where the shell has that,
-	// and the second is run if the first has succeeded. Absent if the server does not know.
+	// The separator between two commands in sequence: && if the shell has it, so that the
+	// second runs if the first has succeeded. Absent if unknown.
 	CommandSeparator *string `json:"commandSeparator,omitempty"`
-	// What stands before the name of a variable. Absent if the server does not know.
+	// The prefix of a variable's name. Absent if unknown.
 	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
-	// What its command lines can have; absent if the server does not know.
+	// Features of its command lines; absent if unknown.
 	Features *ShellFeatures `json:"features,omitempty"`
 }
 
@@ -3933,7 +3917,7 @@ type PlatformGetParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// PlatformGetResult: The machine.
+// PlatformGetResult: The machine, its shells and their syntax.
 type PlatformGetResult struct {
 	// The operating system, such as linux, darwin, windows.
 	Platform string `json:"platform"`
@@ -3941,94 +3925,93 @@ type PlatformGetResult struct {
 	Arch string `json:"arch"`
 	// The version of the kernel; absent if unknown.
 	Version *string `json:"version,omitempty"`
-	// Name of the shell that runs a command where the start names none; empty if there is
-	// none.
+	// Name of the default shell for a command; empty if there is none.
 	Shell string `json:"shell"`
 	// Absolute path of that shell; empty if there is none.
 	ShellPath string `json:"shellPath"`
-	// The shells that there are: those that the server knows by name, on the PATH of jobs,
-	// and those that the system lists.
+	// The available shells: those that the server knows by name on the PATH of jobs, and
+	// those that the system lists.
 	Shells List[InstalledShell] `json:"shells"`
-	// What stands between the parts of a path.
+	// The separator between the parts of a path.
 	PathSeparator string `json:"pathSeparator"`
-	// As in installedShell, of the shell that runs a command; absent if there is none.
+	// The default shell's separator, as in installedShell; absent if there is no such shell.
 	CommandSeparator *string `json:"commandSeparator,omitempty"`
-	// The same.
+	// The default shell's prefix of a variable's name; absent if there is no such shell.
 	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
-	// What its command lines can have; absent if there is none.
+	// Features of the default shell's command lines; absent if there is no such shell.
 	Features *ShellFeatures `json:"features,omitempty"`
-	// The longest line in bytes, its end not counted, that a terminal passes on whole while
+	// The longest line in bytes, without its line end, that a terminal passes on whole while
 	// it edits lines; null if there is no such limit, or if unknown.
 	CanonicalLineLimit *int64 `json:"canonicalLineLimit"`
-	// What the first word of a command stands for, by the word, as options.aliases says;
+	// Replacements for the first word of a command, by that word, as in options.aliases;
 	// absent if there are none.
 	Aliases map[string]string `json:"aliases,omitzero"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// StatsJobs: How many jobs there are.
+// StatsJobs: Numbers of jobs.
 type StatsJobs struct {
 	// Jobs that are not closed.
 	Live int64 `json:"live"`
-	// All that can be named, those that are closed included.
+	// Jobs that can be named, including closed ones.
 	Known int64 `json:"known"`
-	// How many may be live: limits.maxJobs.
+	// Maximum of live jobs: limits.maxJobs.
 	Max int64 `json:"max"`
 }
 
-// StatsConnection: What this connection owes.
+// StatsConnection: Pending work of this connection.
 type StatsConnection struct {
-	// Requests that were read and are not answered, this one included.
+	// Requests that were read and are not answered, including this one.
 	RequestsInFlight int64 `json:"requestsInFlight"`
-	// How many there may be; one more is limitExceeded.
+	// Maximum of requests in flight; one more is limitExceeded.
 	RequestsMax int64 `json:"requestsMax"`
-	// Answers, and other messages that go before output, that the client has not taken yet.
+	// Answers, and other messages sent ahead of output, that the client has not taken yet.
 	QueuedMessages int64 `json:"queuedMessages"`
-	// Bytes of those.
+	// Bytes of those messages.
 	QueuedBytes int64 `json:"queuedBytes"`
 	// Jobs with output or events that can be sent now.
 	JobsToSend int64 `json:"jobsToSend"`
 }
 
-// StatsSpool: The stored output of all known jobs, and of those that are forgotten and
-// have something to be sent, in bytes.
+// StatsSpool: The stored output of all known jobs, and of forgotten ones with something
+// still to be sent, in bytes.
 type StatsSpool struct {
-	// Memory that it takes.
+	// Memory used by stored output.
 	MemoryBytes int64 `json:"memoryBytes"`
-	// What is in files.
+	// Stored output in files.
 	DiskBytes int64 `json:"diskBytes"`
-	// What may be in files: limits.spoolTotalBytes; 0 where there are none.
+	// Maximum of stored output in files: limits.spoolTotalBytes; 0 without files.
 	DiskMaxBytes int64 `json:"diskMaxBytes"`
-	// What has come and is not kept any more.
+	// Output that is no longer kept.
 	DroppedBytes int64 `json:"droppedBytes"`
 }
 
-// StatsProcess: The server's own process, without the jobs and what contains them.
+// StatsProcess: The server's own process, without jobs and keepers.
 type StatsProcess struct {
-	// Memory that it has from the system for its data, by its own count.
+	// Memory obtained from the system for data, by the process's own count.
 	MemoryBytes int64 `json:"memoryBytes"`
-	// What of it is in objects, those included that are not cleared away yet.
+	// The part of it in objects, including those not collected yet.
 	HeapBytes int64 `json:"heapBytes"`
-	// Goroutines.
+	// Number of goroutines.
 	Goroutines int64 `json:"goroutines"`
 }
 
 // StreamStats: One stream of a job, in bytes.
 type StreamStats struct {
-	// What has come.
+	// Bytes written so far.
 	NextOffset int64 `json:"nextOffset"`
-	// Memory that its stored output takes.
+	// Memory used by its stored output.
 	MemoryBytes int64 `json:"memoryBytes"`
-	// What has come and is not kept any more.
+	// Output that is no longer kept.
 	DroppedBytes int64 `json:"droppedBytes"`
-	// How far it was sent to this connection; absent if it is not.
+	// Bytes sent to this connection; absent if its output is not sent.
 	SentOffset *int64 `json:"sentOffset,omitempty"`
-	// How far what was sent is behind what has come; absent if it is not sent.
+	// Bytes written and not sent yet; absent if its output is not sent.
 	LagBytes *int64 `json:"lagBytes,omitempty"`
-	// What was sent and not acknowledged; absent if this client acknowledges nothing.
+	// Bytes sent and not acknowledged; absent if this client does not acknowledge output.
 	UnackedBytes *int64 `json:"unackedBytes,omitempty"`
-	// The program's writes wait for whoever takes its output.
+	// True if the program's writes wait for the client. Absent if not.
 	Held *bool `json:"held,omitempty"`
 }
 
@@ -4036,15 +4019,15 @@ type StreamStats struct {
 type JobStats struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// The name that the client gave it.
+	// The name that the client gave the job.
 	Name *string `json:"name,omitempty"`
-	// Its status.
+	// The job's status.
 	Status Status `json:"status"`
-	// Events that wait to be sent, or for output before them.
+	// Events waiting to be sent, or for output before them.
 	QueuedEvents int64 `json:"queuedEvents"`
 	// Input that the system has not taken yet.
 	InputQueueBytes int64 `json:"inputQueueBytes"`
-	// Its streams.
+	// The job's streams.
 	Streams Map[StreamStats] `json:"streams"`
 }
 
@@ -4054,20 +4037,20 @@ type ServerStatsParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ServerStatsResult: What there is.
+// ServerStatsResult: The server's load.
 type ServerStatsResult struct {
 	// Milliseconds since the connection began.
 	UptimeMs int64 `json:"uptimeMs"`
-	// How many jobs there are.
+	// Numbers of jobs.
 	Jobs StatsJobs `json:"jobs"`
-	// What this connection owes.
+	// Pending work of this connection.
 	Connection StatsConnection `json:"connection"`
 	// The stored output.
 	Spool StatsSpool `json:"spool"`
 	// The server's own process.
 	Process StatsProcess `json:"process"`
-	// Every job that has started and is live, or of which something is still to be sent,
-	// oldest first; one that is removed or forgotten is here without its name.
+	// Every started job that is live, or has something still to be sent, oldest first; a
+	// removed or forgotten one is here without its name.
 	PerJob List[JobStats] `json:"perJob"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
