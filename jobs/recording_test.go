@@ -435,7 +435,7 @@ func TestRecordingOnAStuckDisk(t *testing.T) {
 		if out = strings.ReplaceAll(out, `\n`, "\n"); out != want.String() {
 			t.Errorf("%d bytes of output, not %d", len(out), want.Len())
 		}
-		if told := fmt.Sprintf("shelld: here are missing %d bytes of input, since the disk was too slow", lines-len(in)); lost != told || in == "" {
+		if told := fmt.Sprintf("shelld: %d bytes are missing here: input, because the disk was too slow", lines-len(in)); lost != told || in == "" {
 			t.Errorf("%d bytes of input, and: %s", len(in), lost)
 		}
 		if want := fmt.Sprintf("80x%d", 20+(lines-1)%10); last != want {
@@ -562,7 +562,7 @@ func TestRecordingOfDroppedOutput(t *testing.T) {
 		if n := strings.Count(file.String(), "x"); int64(n) != kept {
 			t.Errorf("%d bytes are recorded, and %d kept", n, kept)
 		}
-		if want := fmt.Sprintf("here are missing %d bytes of output, which was dropped before it could be recorded", 1_000_000-kept); !strings.Contains(file.String(), want) {
+		if want := fmt.Sprintf("%d bytes are missing here: output, which was dropped before it could be recorded", 1_000_000-kept); !strings.Contains(file.String(), want) {
 			t.Errorf("it does not say: %s", want)
 		}
 		f.end()

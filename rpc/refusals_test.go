@@ -293,7 +293,7 @@ func TestTildeDirectory(t *testing.T) {
 	s := start(t)
 	for _, cwd := range []string{"~", "~/src"} {
 		a := s.begin("job/run", obj{"command": "true", "cwd": cwd}).answer()
-		want := "the working directory " + cwd + " cannot be used (no such file or directory); ~ is the shell's: give the home directory by its path"
+		want := "the working directory " + cwd + " cannot be used (no such file or directory); only a shell expands ~: give the path of the home directory"
 		if a.Error == nil || a.Error.Message != want {
 			t.Errorf("%s: %+v", cwd, a.Error)
 		}

@@ -126,7 +126,7 @@ func TestStoredJobs(t *testing.T) {
 		"tail -stream pipe last":        "-stream is stdout or stderr",
 		"tail -stream stderr FIRST/1":   "nothing is stored of stderr",
 		"search -F nowhere-to-be-found": "are not kept and were not searched",
-		"search (a":                     "no ECMAScript regular expression",
+		"search (a":                     "not an ECMAScript regular expression",
 		"search a\\nb":                  "give -multiline",
 		"search -F -multiline a":        "leave it out",
 		"tail -n -5 last":               "from 0 on",

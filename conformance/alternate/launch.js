@@ -207,7 +207,7 @@ function openTerminal(cols, rows) {
   try {
     return pty.open(cols, rows);
   } catch (err) {
-    return fail('resourceUnavailable', `no terminal can be had: ${err.message}; end some jobs`, { retryable: true });
+    return fail('resourceUnavailable', `no terminal is available: ${err.message}; end some jobs`, { retryable: true });
   }
 }
 
@@ -215,7 +215,7 @@ function openTerminal(cols, rows) {
 function started([file, ...args], options) {
   const refused = (err) => {
     const retryable = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(err.code);
-    if (retryable) fail('resourceUnavailable', `the system has no room for ${file} (${err.code}); end some jobs`, { retryable: true });
+    if (retryable) fail('resourceUnavailable', `the system lacks resources for ${file} (${err.code}); end some jobs`, { retryable: true });
     if (err.code === 'E2BIG') throw badParam(args[0] === '-c' ? '/command' : '/argv', 'the command line is longer than the system takes');
     if (err.code === 'EACCES') fail('permissionDenied', `${file} cannot be run`, { path: file });
     fail('commandNotFound', `${file} cannot be run (${err.code}): its interpreter is missing`, { command: file, suggestions: [] });
