@@ -375,7 +375,7 @@ func TestLimitsOfARecording(t *testing.T) {
 				}
 			}
 			sameEvents(t, events[n:],
-				`[1.000000,"m","shelld: the recording ends here, as it has used up `+name+`; the job went on"]`,
+				`[1.000000,"m","shelld: the recording ends here: it reached `+name+`; the job continued"]`,
 				fmt.Sprintf(`[%d.000000,"x","0"]`, 50-n))
 			info := must(t, f.Info())
 			if l.SpoolDisk > 0 && (size(t, path) > l.SpoolDisk || info.OutputFileError != "") {

@@ -239,7 +239,7 @@ func TestFileRefusals(t *testing.T) {
 		{"plain/", schema.KindInvalidParams, schema.KindOutputFileError, "not a directory"},
 		{"new/", schema.KindInvalidParams, schema.KindOutputFileError, "director"},
 		{"dir", schema.KindInvalidParams, schema.KindOutputFileError, "is a directory"},
-		{"fifo", schema.KindInvalidParams, schema.KindOutputFileError, "no regular file"},
+		{"fifo", schema.KindInvalidParams, schema.KindOutputFileError, "not a regular file"},
 		{"loop", schema.KindInvalidParams, schema.KindOutputFileError, "symbolic links"},
 		{strings.Repeat("x", 300), schema.KindInvalidParams, schema.KindOutputFileError, "too long"},
 		{"/dev/zero", schema.KindDirectoryNotAllowed, schema.KindDirectoryNotAllowed, "/dev/zero"},

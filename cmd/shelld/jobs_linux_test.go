@@ -270,8 +270,8 @@ func TestWhatIsMissing(t *testing.T) {
 		t.Errorf("found is %q, want %q", out, want)
 	}
 	for path, why := range map[string]string{
-		file("1", "info.json"): "it is no ordinary file", file("2", "info.json"): "it is no ordinary file",
-		file("3", "stdout.txt"): "it is gone, and info.json tells of 6 bytes in it", file("4", "stdout.txt"): "it is no ordinary file",
+		file("1", "info.json"): "it is not a regular file", file("2", "info.json"): "it is not a regular file",
+		file("3", "stdout.txt"): "it is gone: info.json says it had 6 bytes", file("4", "stdout.txt"): "it is not a regular file",
 	} {
 		if !strings.Contains(log, path+": "+why) {
 			t.Errorf("that of %s %s is not in %s", path, why, log)
@@ -331,7 +331,7 @@ func TestPruneThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, log := shelldJobs(t, 1, "prune", "-all", "-dir", state)
-	if !strings.HasPrefix(out, "1 job deleted") || !strings.Contains(log, "mine is none of shelld's") || !strings.Contains(log, "1 job could not be deleted") {
+	if !strings.HasPrefix(out, "1 job deleted") || !strings.Contains(log, "shelld did not create mine") || !strings.Contains(log, "1 job could not be deleted") {
 		t.Errorf("%s%s", out, log)
 	}
 }

@@ -126,7 +126,7 @@ function textFile(text) {
 function inputFile(file, settings) {
   const wrong = (why) => badParam('/stdin/file', `${file} cannot be read: ${why}`);
   const stat = fs.statSync(file, { throwIfNoEntry: false });
-  if (!stat || !(stat.isFile() || isNull(stat))) throw wrong(stat ? 'it is no regular file' : 'it is not there');
+  if (!stat || !(stat.isFile() || isNull(stat))) throw wrong(stat ? 'it is not a regular file' : 'it is not there');
   if (stat.isFile()) checkAllowed(file, fs.realpathSync(file), settings);
   try {
     return fs.openSync(file, O_RDONLY | O_NONBLOCK);
@@ -139,7 +139,7 @@ function inputFile(file, settings) {
 function outputFile(file, settings) {
   const wrong = (reason) => fail('outputFileError', `${file} cannot be written: ${reason}`, { path: file, reason });
   const stat = fs.statSync(file, { throwIfNoEntry: false });
-  if (stat && !(stat.isFile() || isNull(stat))) wrong('it is no regular file');
+  if (stat && !(stat.isFile() || isNull(stat))) wrong('it is not a regular file');
   if (!stat || stat.isFile()) {
     let real;
     try { real = stat ? fs.realpathSync(file) : path.join(fs.realpathSync(path.dirname(file)), path.basename(file)); } catch (err) { wrong(err.message); }

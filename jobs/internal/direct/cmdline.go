@@ -18,7 +18,7 @@ const maxCommandLine = 32767
 
 // errBatch: there is no way to write a batch file's arguments that it cannot be made to
 // run something else by.
-var errBatch = errors.New("direct: a batch file has to be run by cmd.exe")
+var errBatch = errors.New("direct: a batch file must be run by cmd.exe")
 
 // commandLine writes arguments down so that the program at path gets them as they are.
 // The error is errBatch, or E2BIG.

@@ -70,7 +70,7 @@ func (c *contained) Signal(keeper.Target, syscall.Signal) error {
 }
 
 // whyNotAsked is told of whoever outlives a kill that must not be forced.
-const whyNotAsked = "this system has no signal that asks a program to end, and the kill was not to be forced"
+const whyNotAsked = "this system has no signal that asks a program to end, and the request excluded a forced kill"
 
 // Kill ends everybody in the job at once: there is nothing gentler that a grace could be
 // given to. Without force it does nothing but tell who lives. The error is
@@ -88,8 +88,8 @@ func (c *contained) Kill(o keeper.KillOptions) error {
 	}
 	signals := []keeper.SignalSent{{Name: "KILL"}}
 	if err := c.object.terminate(); err != nil {
-		c.log.Error("end a job", "job", c.pid, "err", err)
-		c.report(signals, nil, alive, "the system has refused to end it: "+err.Error())
+		c.log.Error("cannot end a job", "job", c.pid, "err", err)
+		c.report(signals, nil, alive, "the system refused to end it: "+err.Error())
 		return nil
 	}
 	c.noteKilled(alive)
@@ -196,7 +196,7 @@ func (c *contained) reviewAgain() {
 	}
 	if alive := c.alive(); c.killed != nil && len(alive) > 0 {
 		if err := c.object.terminate(); err != nil {
-			c.log.Warn("end what is left of a job", "job", c.pid, "err", err)
+			c.log.Warn("cannot end the rest of a job", "job", c.pid, "err", err)
 		}
 		c.noteKilled(alive)
 	}

@@ -41,7 +41,7 @@ func (j *Job) glance() (settled bool) {
 	all, err := j.sys.processes()
 	j.unread = err
 	if err != nil {
-		j.pool.log.Warn("list the processes", "job", j.pid, "err", err)
+		j.pool.log.Warn("cannot list the processes", "job", j.pid, "err", err)
 		j.retry = time.Now().Add(lookAgainAfter)
 		return false
 	}
@@ -77,7 +77,7 @@ func (j *Job) watch() bool {
 		case err == syscall.ESRCH:
 			alive = false
 		default: // Nobody will tell, so that it has to be looked at.
-			j.pool.log.Warn("watch a process", "pid", p.pid, "err", err)
+			j.pool.log.Warn("cannot watch a process", "pid", p.pid, "err", err)
 			j.retry = time.Now().Add(lookAgainAfter)
 		}
 	}

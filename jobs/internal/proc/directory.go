@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoProc says that the system does not tell where something lies.
-var ErrNoProc = errors.New("where it lies cannot be known without /proc; see that it is mounted")
+var ErrNoProc = errors.New("its location cannot be read without /proc; make sure that /proc is mounted")
 
 // A Directory is one that was found under a name. Where the system can, it is held by a
 // descriptor: then it stays the same one, whatever becomes of the name. A nil one is none.

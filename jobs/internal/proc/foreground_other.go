@@ -9,7 +9,7 @@ import (
 
 // Foreground answers an error that wraps errors.ErrUnsupported.
 func (t *Terminal) Foreground(root int) (Foreground, error) {
-	return Foreground{}, fmt.Errorf("look into the foreground of a terminal: %w", errors.ErrUnsupported)
+	return Foreground{}, fmt.Errorf("inspect the foreground of a terminal: %w", errors.ErrUnsupported)
 }
 
 // CommandLine is not known here.

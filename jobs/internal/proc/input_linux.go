@@ -24,7 +24,7 @@ func (t *Terminal) ID() (id FileID, err error) {
 // What was written is on its way through the kernel for a while, where neither FIONREAD
 // nor TIOCOUTQ sees it. A poll(2) of the job's side is what brings it in first.
 func (t *Terminal) Unread() (unread bool, err error) {
-	err = t.withPeer("look at the input of", func(slave int) error {
+	err = t.withPeer("inspect the input of", func(slave int) error {
 		unread, err = pollsIn(slave)
 		return err
 	})
@@ -98,7 +98,7 @@ func (p *PipeInput) ID() (id FileID, err error) {
 
 // Unread says whether something is in the pipe.
 func (p *PipeInput) Unread() (unread bool, err error) {
-	err = p.sink.control("look into", func(fd int) error {
+	err = p.sink.control("inspect", func(fd int) error {
 		n, err := readable(uintptr(fd))
 		unread = n > 0
 		return err

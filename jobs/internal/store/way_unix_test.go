@@ -75,9 +75,9 @@ func TestSharedPlaces(t *testing.T) {
 		"a FIFO of another":             {make: func(s *shared, p string) { s.ok(syscall.Mkfifo(p, 0o666)); s.give(p) }, want: "not a directory"},
 		"a file of another":             {make: func(s *shared, p string) { s.ok(os.WriteFile(p, nil, 0o666)); s.give(p) }, want: "not a directory"},
 		"a file of ours above":          {make: func(s *shared, p string) { s.ok(os.WriteFile(p, nil, 0o600)) }, below: "shelld", want: "not a directory"},
-		"one that anybody may write to": {make: func(s *shared, p string) { s.mkdir(p, 0o777) }, want: "anybody may rename"},
+		"one that anybody may write to": {make: func(s *shared, p string) { s.mkdir(p, 0o777) }, want: "any user may rename"},
 		"such a one above": {
-			make: func(s *shared, p string) { s.mkdir(p, 0o777); s.mkdir(p+"/shelld", 0o700) }, below: "shelld", want: "anybody may rename",
+			make: func(s *shared, p string) { s.mkdir(p, 0o777); s.mkdir(p+"/shelld", 0o700) }, below: "shelld", want: "any user may rename",
 		},
 		"links in a circle":       {make: func(s *shared, p string) { s.ok(os.Symlink(p, p)) }, want: "too many levels"},
 		"one of ours":             {make: func(s *shared, p string) { s.mkdir(p, 0o700) }},
