@@ -329,7 +329,7 @@ func TestRemovedRootDirectory(t *testing.T) {
 }
 
 // A person who has allowed a start has allowed it in the directory that he was told.
-func TestDirectoryIsSwappedWhileSomebodyIsAsked(t *testing.T) {
+func TestDirectoryIsSwappedDuringConfirmation(t *testing.T) {
 	y := newYard(t)
 	y.ok(os.Mkdir(y.in+"/other", 0o755))
 	name := y.in + "/name"

@@ -292,7 +292,7 @@ const (
 )
 
 // noEditor is a command that fails, for programs that start an editor for a person.
-const noEditor = `sh -c 'echo "there is nobody here to edit a file: give the text as an argument or in a file" >&2; exit 1' editor`
+const noEditor = `sh -c 'echo "no editor is available: give the text as an argument or in a file" >&2; exit 1' editor`
 
 // profiles is the only table of the variables that profiles set: no pager, an editor that fails with an error, no
 // colours, no questions.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-var execStrikes = flag.Int("strikes", 10, "pairs of commands in TestExecStruck that are interrupted")
+var execStrikes = flag.Int("strikes", 10, "pairs of commands in TestExecInterruptAtAnyMoment that are interrupted")
 
 // A strike is a way to interrupt a command that was just asked for.
 type strike struct {
@@ -39,7 +39,7 @@ var strikes = []strike{
 
 // Whatever an interrupt hits, and whenever, what is told of commands is what they did: each says by
 // itself in a file that it has run.
-func TestExecStruck(t *testing.T) {
+func TestExecInterruptAtAnyMoment(t *testing.T) {
 	for _, name := range execShells {
 		for _, by := range strikes {
 			t.Run(name+" by "+by.name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func TestInterruptOvertakes(t *testing.T) {
 
 // A signal key is one only while the terminal makes a signal of it, and where it
 // comes first. Keys of the same kind do not drop each other.
-func TestWhatOvertakes(t *testing.T) {
+func TestKeysThatOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		stuck := f.typeIn(Input{Text: "ab"})

@@ -482,7 +482,7 @@ func (s *stuckFile) Write(p []byte) (int, error) {
 func (s *stuckFile) Close() error { return nil }
 
 // A disk that takes nothing of a recording holds up the job's closing, and nothing else.
-func TestStuckRecordingHoldsNobodyUp(t *testing.T) {
+func TestStuckRecordingDelaysOnlyClosing(t *testing.T) {
 	for name, fail := range map[string]error{"it goes on": nil, "it fails": &fs.PathError{Op: "write", Path: "/there/session.cast", Err: syscall.ENOSPC}} {
 		synctest.Test(t, func(t *testing.T) {
 			sink := &recorder{}

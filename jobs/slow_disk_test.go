@@ -54,7 +54,7 @@ func TestClosedComesAfterTheFiles(t *testing.T) {
 }
 
 // A disk that takes nothing holds up no kill, no run and no end of the server.
-func TestSlowDiskHoldsNobodyUp(t *testing.T) {
+func TestSlowDiskDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, d := startSlow(t, &recorder{})
 		began := time.Now()

@@ -111,7 +111,7 @@ func (s *slowSink) Flush() {
 }
 
 // Whoever sends what a turn has left does not hold up the turns of others.
-func TestTurnsWhileSomebodySends(t *testing.T) {
+func TestSendDoesNotBlockTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &slowSink{let: make(chan struct{})}
 		j, p, _, m := startIdle(t, sink, fakeTerminal{})

@@ -139,8 +139,8 @@ var refusals = []refusal{
 	{"subscribe from what was read", "job/subscribe", obj{"handle": 1, "from": "unread"}, schema.KindInvalidParams, obj{"pointer": "/from"}, "start"},
 	{"subscribe to an event that is none", "job/subscribe", obj{"handle": 1, "events": []string{"ouptut"}}, schema.KindInvalidParams, obj{"pointer": "/events/0", "didYouMean": "output"}, ""},
 	{"subscribe to what was told to its end", "job/subscribe", obj{"handle": "gone", "from": "start"}, schema.KindJobExited, obj{"handle": 5.0}, "job/read"},
-	{"subscribe to nobody", "job/subscribe", obj{"handle": 999}, schema.KindJobNotFound, nil, "999"},
-	{"unsubscribe from nobody", "job/unsubscribe", obj{"handle": "nobody"}, schema.KindJobNotFound, nil, "nobody"},
+	{"subscribe to an unknown job", "job/subscribe", obj{"handle": 999}, schema.KindJobNotFound, nil, "999"},
+	{"unsubscribe from an unknown job", "job/unsubscribe", obj{"handle": "nobody"}, schema.KindJobNotFound, nil, "nobody"},
 	{"a from that is none", "job/wait", obj{"handle": 1, "until": []obj{}, "from": "begin"}, schema.KindInvalidParams, obj{"pointer": "/from"}, ""},
 }
 

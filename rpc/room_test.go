@@ -306,9 +306,9 @@ func TestPipelinedShortAnswers(t *testing.T) {
 	}
 }
 
-// TestShortAnswersThatNobodyReads: the connection of a client that reads none of them while it goes on sending requests
+// TestUnreadShortAnswersDisconnect: the connection of a client that reads none of them while it goes on sending requests
 // is given up, and the server ends.
-func TestShortAnswersThatNobodyReads(t *testing.T) {
+func TestUnreadShortAnswersDisconnect(t *testing.T) {
 	t.Parallel()
 	b := startBulk(t)
 	b.send(b.shortAnswers(40_000)...)
@@ -342,8 +342,8 @@ func TestLongAnswersBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestLongAnswersThatNobodyReads: if it then reads nothing, its connection is given up, and the server ends.
-func TestLongAnswersThatNobodyReads(t *testing.T) {
+// TestUnreadLongAnswersDisconnect: if it then reads nothing, its connection is given up, and the server ends.
+func TestUnreadLongAnswersDisconnect(t *testing.T) {
 	t.Parallel()
 	b := startBulk(t)
 	h := b.bulkOutput()

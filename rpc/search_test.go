@@ -164,8 +164,8 @@ func TestSearchOverLines(t *testing.T) {
 	}
 }
 
-// TestWhereToLook: an error about output that is not there says where it may be.
-func TestWhereToLook(t *testing.T) {
+// TestMissingOutputSaysWhere: an error about output that is not there says where it may be.
+func TestMissingOutputSaysWhere(t *testing.T) {
 	s := start(t)
 	file := t.TempDir() + "/out"
 	h := s.run("seq 20", "stdoutFile", file).Job.Handle

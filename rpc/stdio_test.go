@@ -49,8 +49,8 @@ func TestStdinTextIsAFile(t *testing.T) {
 	equal(t, "the file opened anew", str(s.run("(echo x >/dev/stdin) 2>/dev/null; cat", "stdin", obj{"text": "1\n"}).Stdout), "1\n")
 }
 
-// TestStdinTextThatNobodyReads: a program may end before it has read its input.
-func TestStdinTextThatNobodyReads(t *testing.T) {
+// TestUnreadStdinText: a program may end before it has read its input.
+func TestUnreadStdinText(t *testing.T) {
 	s := start(t)
 	text := strings.Repeat("line\n", 30_000)
 	for range 3 {

@@ -134,7 +134,7 @@ func TestStoredJobs(t *testing.T) {
 		"list list":                     "a command comes before its flags: shelld jobs list",
 	} {
 		status := 1
-		if strings.Contains(want, "-stream is") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "from 0") || strings.Contains(want, "no ECMAScript") || strings.Contains(want, "give -multiline") || strings.Contains(want, "leave it out") || strings.HasPrefix(want, "a command") {
+		if strings.Contains(want, "-stream is") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "from 0") || strings.Contains(want, "not an ECMAScript") || strings.Contains(want, "give -multiline") || strings.Contains(want, "leave it out") || strings.HasPrefix(want, "a command") {
 			status = 2
 		}
 		if out, log := shelldJobs(t, status, append(strings.Fields(strings.ReplaceAll(args, "FIRST", first)), "-dir", state)...); !strings.Contains(log, want) || out != "" {

@@ -7,7 +7,7 @@ import (
 
 // However looks are spread over a grace, and however many there were: there is one at
 // half of it, and that is not made twice.
-func TestLookAtHalf(t *testing.T) {
+func TestProbeAtHalfGrace(t *testing.T) {
 	now := time.Now()
 	after := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
 	for _, test := range []struct {

@@ -7,7 +7,7 @@ import (
 
 // A sweep that met somebody new is followed by the next at once; one that did not leaves
 // the processors to who has to die there, for longer the longer it took, and not for ever.
-func TestNap(t *testing.T) {
+func TestKillSweepPause(t *testing.T) {
 	op := &killOp{omitted: 1}
 	for i, test := range []struct {
 		n, met, listed, slipped int

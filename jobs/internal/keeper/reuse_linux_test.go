@@ -221,7 +221,7 @@ func again(t *testing.T, pool *keeper.Pool, process int, cmd keeper.Command) *ke
 
 // What is asked of a job that is over reaches nobody, least of all the job that its
 // keeper serves now.
-func TestLateCommandsHitNobody(t *testing.T) {
+func TestLateCommandsReachNoOtherJob(t *testing.T) {
 	pool := newPool(t)
 	other := 0
 	for i := range runs(200) {

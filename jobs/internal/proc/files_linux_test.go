@@ -150,7 +150,7 @@ func TestOutputInAMovedDirectory(t *testing.T) {
 }
 
 // Nothing that could block, or do something to a device, is opened.
-func TestWhatIsNoFile(t *testing.T) {
+func TestOpensOnlyRegularFiles(t *testing.T) {
 	y := newYard(t)
 	y.ok(unix.Mkfifo(y.in+"/fifo", 0o600))
 	y.ok(os.Symlink("a", y.in+"/b"))
@@ -183,7 +183,7 @@ func TestWhatIsNoFile(t *testing.T) {
 
 // What the server holds open or stands in is not to be had under the names by which
 // /proc leads to it: they mean something else to the job.
-func TestWhatTheServerHolds(t *testing.T) {
+func TestProcLinksOfServer(t *testing.T) {
 	y := newYard(t)
 	f, err := os.OpenFile(y.in+"/file", os.O_RDWR, 0)
 	y.ok(err)

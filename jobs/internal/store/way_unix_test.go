@@ -70,12 +70,12 @@ func TestSharedPlaces(t *testing.T) {
 		"a link of another to a place of ours": {
 			make: func(s *shared, p string) { s.mkdir(s.dir+"/ours", 0o700); s.ok(os.Symlink("ours", p)); s.give(p) }, want: "another user",
 		},
-		"a link of another to nothing":  {make: func(s *shared, p string) { s.ok(os.Symlink(s.outside+"/new", p)); s.give(p) }, want: "another user"},
-		"a link of ours to another's":   {make: func(s *shared, p string) { s.ok(os.Symlink(s.outside, p)) }, want: "another user", at: "-outside"},
-		"a FIFO of another":             {make: func(s *shared, p string) { s.ok(syscall.Mkfifo(p, 0o666)); s.give(p) }, want: "not a directory"},
-		"a file of another":             {make: func(s *shared, p string) { s.ok(os.WriteFile(p, nil, 0o666)); s.give(p) }, want: "not a directory"},
-		"a file of ours above":          {make: func(s *shared, p string) { s.ok(os.WriteFile(p, nil, 0o600)) }, below: "shelld", want: "not a directory"},
-		"one that anybody may write to": {make: func(s *shared, p string) { s.mkdir(p, 0o777) }, want: "any user may rename"},
+		"a link of another to nothing": {make: func(s *shared, p string) { s.ok(os.Symlink(s.outside+"/new", p)); s.give(p) }, want: "another user"},
+		"a link of ours to another's":  {make: func(s *shared, p string) { s.ok(os.Symlink(s.outside, p)) }, want: "another user", at: "-outside"},
+		"a FIFO of another":            {make: func(s *shared, p string) { s.ok(syscall.Mkfifo(p, 0o666)); s.give(p) }, want: "not a directory"},
+		"a file of another":            {make: func(s *shared, p string) { s.ok(os.WriteFile(p, nil, 0o666)); s.give(p) }, want: "not a directory"},
+		"a file of ours above":         {make: func(s *shared, p string) { s.ok(os.WriteFile(p, nil, 0o600)) }, below: "shelld", want: "not a directory"},
+		"a world-writable directory":   {make: func(s *shared, p string) { s.mkdir(p, 0o777) }, want: "any user may rename"},
 		"such a one above": {
 			make: func(s *shared, p string) { s.mkdir(p, 0o777); s.mkdir(p+"/shelld", 0o700) }, below: "shelld", want: "any user may rename",
 		},
