@@ -315,9 +315,9 @@ func TestPipelinedShortAnswers(t *testing.T) {
 	}
 }
 
-// TestShortAnswersThatNobodyReads: the connection of a client that reads none of them while it goes on sending requests
+// TestUnreadShortAnswersDisconnect: the connection of a client that reads none of them while it goes on sending requests
 // is given up, and the server ends.
-func TestShortAnswersThatNobodyReads(t *testing.T) {
+func TestUnreadShortAnswersDisconnect(t *testing.T) {
 	t.Parallel()
 	b := startBulk(t)
 	b.send(b.shortAnswers(40_000)...)
@@ -351,8 +351,8 @@ func TestLongAnswersBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestLongAnswersThatNobodyReads: if it then reads nothing, its connection is given up, and the server ends.
-func TestLongAnswersThatNobodyReads(t *testing.T) {
+// TestUnreadLongAnswersDisconnect: if it then reads nothing, its connection is given up, and the server ends.
+func TestUnreadLongAnswersDisconnect(t *testing.T) {
 	t.Parallel()
 	b := startBulk(t)
 	h := b.bulkOutput()
@@ -365,7 +365,7 @@ func TestLongAnswersThatNobodyReads(t *testing.T) {
 	_ = b.in.Close()
 	select {
 	case err := <-b.over:
-		if err == nil || !strings.Contains(err.Error(), "has taken nothing") {
+		if err == nil || !strings.Contains(err.Error(), "has accepted no data") {
 			t.Errorf("the server ended with %v", err)
 		}
 		b.over <- nil

@@ -54,8 +54,8 @@ func TestRefusedFlags(t *testing.T) {
 	}
 	none := filepath.Join(filepath.Dir(file), "none")
 	for _, test := range []struct{ name, value, want string }{
-		{"-root", none, "the root directory " + none + " is no directory that can be used; give an existing one"},
-		{"-allow-dir", none, "the allowed directory " + none + " cannot be used (no such file or directory); make it first, or leave it out"},
+		{"-root", none, "root directory " + none + " does not exist or is not a directory"},
+		{"-allow-dir", none, "the allowed directory " + none + " cannot be used (no such file or directory); create it first, or leave it out"},
 		{"-state-dir", file, "output cannot be kept in " + file + " (not a directory); give another -state-dir, or -memory"},
 	} {
 		out, _ := exec.CommandContext(t.Context(), "shelld-mcp", test.name, test.value).CombinedOutput() // The text is the error.

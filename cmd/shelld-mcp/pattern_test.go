@@ -148,7 +148,7 @@ func TestPatternsOfTools(t *testing.T) {
 			"shell_output":      {"job": "1", "find": pattern},
 		} {
 			got := h.fail(tool, a)
-			contains(t, got, "is no ECMAScript regular expression")
+			contains(t, got, "is not an ECMAScript regular expression")
 			for _, ours := range []string{`\r`, "(?"} {
 				if strings.Contains(got, ours) {
 					t.Errorf("%s %q: what is put into a pattern is told: %s", tool, pattern, got)

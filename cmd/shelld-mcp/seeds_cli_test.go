@@ -171,7 +171,7 @@ var cliSeeds = map[string]func(*testing.T){
 		contains(t, h.fail("CliEnv", args{"action": "list", "sessionId": "no"}), `There is no session "no".`)
 		h.call("CliSession", args{"command": "cat", "sessionId": "c"}, nil)
 		for _, a := range []args{{"action": "set", "name": "A", "value": "b", "sessionId": "c"}, {"action": "unset", "name": "A", "sessionId": "c"}} {
-			contains(t, h.fail("CliEnv", a), "the environment of job 3 cannot be changed any more", "start another job with env")
+			contains(t, h.fail("CliEnv", a), "the environment of job 3 cannot be changed: a program's environment is fixed at its start", "start another job with env")
 		}
 	},
 }

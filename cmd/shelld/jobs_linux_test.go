@@ -126,7 +126,7 @@ func TestStoredJobs(t *testing.T) {
 		"tail -stream pipe last":        "-stream is stdout or stderr",
 		"tail -stream stderr FIRST/1":   "nothing is stored of stderr",
 		"search -F nowhere-to-be-found": "are not kept and were not searched",
-		"search (a":                     "no ECMAScript regular expression",
+		"search (a":                     "not an ECMAScript regular expression",
 		"search a\\nb":                  "give -multiline",
 		"search -F -multiline a":        "leave it out",
 		"tail -n -5 last":               "from 0 on",
@@ -134,7 +134,7 @@ func TestStoredJobs(t *testing.T) {
 		"list list":                     "a command comes before its flags: shelld jobs list",
 	} {
 		status := 1
-		if strings.Contains(want, "-stream is") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "from 0") || strings.Contains(want, "no ECMAScript") || strings.Contains(want, "give -multiline") || strings.Contains(want, "leave it out") || strings.HasPrefix(want, "a command") {
+		if strings.Contains(want, "-stream is") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "from 0") || strings.Contains(want, "not an ECMAScript") || strings.Contains(want, "give -multiline") || strings.Contains(want, "leave it out") || strings.HasPrefix(want, "a command") {
 			status = 2
 		}
 		if out, log := shelldJobs(t, status, append(strings.Fields(strings.ReplaceAll(args, "FIRST", first)), "-dir", state)...); !strings.Contains(log, want) || out != "" {
@@ -270,8 +270,8 @@ func TestWhatIsMissing(t *testing.T) {
 		t.Errorf("found is %q, want %q", out, want)
 	}
 	for path, why := range map[string]string{
-		file("1", "info.json"): "it is no ordinary file", file("2", "info.json"): "it is no ordinary file",
-		file("3", "stdout.txt"): "it is gone, and info.json tells of 6 bytes in it", file("4", "stdout.txt"): "it is no ordinary file",
+		file("1", "info.json"): "it is not a regular file", file("2", "info.json"): "it is not a regular file",
+		file("3", "stdout.txt"): "it is gone: info.json says it had 6 bytes", file("4", "stdout.txt"): "it is not a regular file",
 	} {
 		if !strings.Contains(log, path+": "+why) {
 			t.Errorf("that of %s %s is not in %s", path, why, log)
@@ -331,7 +331,7 @@ func TestPruneThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, log := shelldJobs(t, 1, "prune", "-all", "-dir", state)
-	if !strings.HasPrefix(out, "1 job deleted") || !strings.Contains(log, "mine is none of shelld's") || !strings.Contains(log, "1 job could not be deleted") {
+	if !strings.HasPrefix(out, "1 job deleted") || !strings.Contains(log, "shelld did not create mine") || !strings.Contains(log, "1 job could not be deleted") {
 		t.Errorf("%s%s", out, log)
 	}
 }
