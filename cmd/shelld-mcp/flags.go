@@ -92,7 +92,7 @@ func parseFlags(args []string, usage io.Writer) (config, error) {
 		return c, err
 	}
 	if len(rest) > 0 {
-		return c, fmt.Errorf("there is nothing to do with %q", rest[0])
+		return c, fmt.Errorf("unexpected argument %q", rest[0])
 	}
 	c.profile, c.env = schema.ProfileName(profile), schema.EnvInherit(env)
 	return c, c.check()

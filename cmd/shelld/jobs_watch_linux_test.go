@@ -269,7 +269,7 @@ func TestJobsScreen(t *testing.T) {
 		t.Errorf("the picture is %+v, %v", c, err)
 	}
 	// Missing output is reported.
-	if out, log := shelldJobs(t, 0, "screen", "long", "-dir", state); !strings.HasSuffix(out, "\n99999\n100000\n") || strings.Count(out, "\n") != 23 || !strings.HasPrefix(log, "output is missing") {
+	if out, log := shelldJobs(t, 0, "screen", "long", "-dir", state); !strings.HasSuffix(out, "\n99999\n100000\n") || strings.Count(out, "\n") != 23 || !strings.HasPrefix(log, "some output is missing") {
 		t.Errorf("of long output is drawn %q, %q", out, log)
 	}
 	for args, want := range map[string]string{
@@ -312,7 +312,7 @@ func TestJobsPlay(t *testing.T) {
 			t.Errorf("%s: %q", args, log)
 		}
 	}
-	if _, log := shelldJobs(t, 1, "play", "recorded", "-dir", state); !strings.Contains(log, "stdout is none") {
+	if _, log := shelldJobs(t, 1, "play", "recorded", "-dir", state); !strings.Contains(log, "and stdout is not one") {
 		t.Errorf("without a terminal: %q", log)
 	}
 }
