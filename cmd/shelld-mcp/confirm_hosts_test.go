@@ -22,7 +22,7 @@ func TestHostWithoutElicitation(t *testing.T) {
 	}
 	for _, flags := range [][]string{{"-confirm", "seeds"}, {"-confirm", "all"}, {"-unasked", "deny"}} {
 		h := startHost(t, nil, flags...)
-		contains(t, h.fail("execute_bash_command", args{"command": "touch there"}), "this host has no way to ask one", "Nothing was done", "-confirm auto")
+		contains(t, h.fail("execute_bash_command", args{"command": "touch there"}), "this host cannot ask one", "Nothing was done", "-confirm auto")
 		if _, err := os.Stat(filepath.Join(h.root, "there")); err == nil {
 			t.Error("it was run all the same")
 		}

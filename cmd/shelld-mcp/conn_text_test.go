@@ -53,7 +53,7 @@ func TestNoText(t *testing.T) {
 func TestAnswerIDs(t *testing.T) {
 	for _, test := range []struct{ content, want string }{
 		{`{"decision":"deny"}`, "did not allow this"},
-		{"{\"decision\":\"once\xff\"}", "the host has failed to ask one"},
+		{"{\"decision\":\"once\xff\"}", "the host failed to ask one"},
 	} {
 		w := startWire(t)
 		w.initializeWith(`{"elicitation":{}}`)

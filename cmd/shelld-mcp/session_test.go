@@ -133,7 +133,7 @@ func TestResources(t *testing.T) {
 			t.Errorf("%s: %v", uri, err)
 			continue
 		}
-		contains(t, missing.Message, "Resource not found"+why, "The jobs that are known are 1, 2, 3, 4. Of each there are shelld://job/HANDLE/stdout")
+		contains(t, missing.Message, "Resource not found"+why, "The known jobs are 1, 2, 3, 4. Each has shelld://job/HANDLE/stdout")
 	}
 }
 

@@ -195,7 +195,7 @@ func TestCutOutput(t *testing.T) {
 				where := checkCut(t, strings.TrimPrefix(r.Output+r.ResponseOutput+r.FinalOutput+r.Stdout+r.Stderr, "\n"), numbered(n))
 				if memory {
 					uri := "shelld://job/1/" + file
-					if where != "up to 1 MiB of all is in the resource "+uri {
+					if where != "up to 1 MiB of the output is in the resource "+uri {
 						t.Errorf("it is said to be in %q", where)
 					}
 					res, err := h.session.ReadResource(h.ctx, &mcp.ReadResourceParams{URI: uri})
@@ -269,14 +269,14 @@ func TestForgottenSession(t *testing.T) {
 		}
 		r = cliReadResult{}
 		h.call("CliRead", args{"sessionId": "s"}, &r)
-		lost := "[... 0 bytes of its output were told; if it wrote more, that is not kept any more ...]\n"
+		lost := "[... 0 bytes of its output were returned before; any later output is no longer kept ...]\n"
 		if told {
 			lost = ""
 		}
 		if r.IsRunning || r.HasMore || r.ExitCode == nil || *r.ExitCode != 3 || r.Output != lost {
 			t.Errorf("told=%v: %+v", told, r)
 		}
-		contains(t, h.fail("CliWrite", args{"sessionId": "s", "input": "x"}), `The session "s" has ended, and takes no input. It has exited with code 3. Its output is not kept any more.`)
+		contains(t, h.fail("CliWrite", args{"sessionId": "s", "input": "x"}), `The session "s" has ended, and takes no input. It has exited with code 3. Its output is no longer kept.`)
 		contains(t, h.fail("CliEnv", args{"action": "get", "name": "PATH", "sessionId": "s"}), `The session "s" has ended, and has no variables any more. It has exited with code 3.`)
 		var stop cliStopResult
 		h.call("CliStop", args{"sessionId": "s"}, &stop)
@@ -301,7 +301,7 @@ func TestForgottenSessionsFile(t *testing.T) {
 	if err != nil || !strings.Contains(string(all), "over") {
 		t.Fatalf("%q, %v", all, err)
 	}
-	want := "[... 0 bytes of its output were told; what it wrote is in " + file + " ...]\n"
+	want := "[... 0 bytes of its output were returned before; its output is in " + file + " ...]\n"
 	var r cliReadResult
 	if h.call("CliRead", args{"sessionId": "s"}, &r); r.Output != want {
 		t.Errorf("CliRead: %q", r.Output)

@@ -278,7 +278,7 @@ func TestWeights(t *testing.T) {
 func TestLongDescription(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	long := args{"command": "true", "description": strings.Repeat("é", maxDescription+1)}
-	contains(t, h.fail("run_shell_command", long), "description", "description may have 4096 characters")
+	contains(t, h.fail("run_shell_command", long), "description", "description may have at most 4096 characters")
 	h.fail("execute_bash_command", long)
 	h.call("run_shell_command", args{"command": "true", "description": strings.Repeat("é", maxDescription)}, nil)
 }

@@ -63,7 +63,7 @@ func demoServer(ctx context.Context) (*exec.Cmd, error) {
 func runDemo(timeout time.Duration, p *demoPrinter, server func(context.Context) (*exec.Cmd, error), steps []demoStep) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	p.title("shelld demo: a real server, a real sh, and every message between client and server.",
+	p.title("shelld demo: a real server, a real sh, and every message to and from the server.",
 		"→ is a message from the client, ← one from the server; … is left out (see -all).")
 	cmd, err := server(ctx)
 	if err != nil {
