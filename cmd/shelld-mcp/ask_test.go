@@ -27,9 +27,9 @@ func onceAfter(asked *int, happens func()) *mcp.ClientOptions {
 	}}
 }
 
-// TestShownOtherwise has a program turn its echo off while a person decides: the input is then shown differently, but
+// TestSameQuestionAfterEchoOff has a program turn its echo off while a person decides: the input is then shown differently, but
 // it is the same question.
-func TestShownOtherwise(t *testing.T) {
+func TestSameQuestionAfterEchoOff(t *testing.T) {
 	for _, version := range []string{beforeCallingAgain, asksItself} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

@@ -8,9 +8,9 @@ import (
 	"shelld/schema"
 )
 
-// TestNotKeys gives CliWrite braces that mean something else, as in shells: they are rejected, and never taken for
+// TestInvalidBraceKeys gives CliWrite braces that mean something else, as in shells: they are rejected, and never taken for
 // keys.
-func TestNotKeys(t *testing.T) {
+func TestInvalidBraceKeys(t *testing.T) {
 	for input, want := range map[string]string{
 		"echo ${HOME}/x":      `"${HOME}", and a brace after $ begins no key`,
 		"echo ${END}":         `"${END}", and a brace after $`,

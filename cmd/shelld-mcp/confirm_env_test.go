@@ -139,9 +139,9 @@ func TestEnvironmentChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestUnknownIsShown checks the question about a line that may run more than it shows: it says so, and does not offer
+// TestQuestionShowsUnknownCommands checks the question about a line that may run more than it shows: it says so, and does not offer
 // always.
-func TestUnknownIsShown(t *testing.T) {
+func TestQuestionShowsUnknownCommands(t *testing.T) {
 	asked := &person{says: []string{"once", "once", "always", "once", "once"}}
 	h := startHost(t, asked.options())
 	for range 2 {

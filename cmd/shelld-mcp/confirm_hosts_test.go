@@ -33,9 +33,9 @@ func TestHostWithoutElicitation(t *testing.T) {
 	}
 }
 
-// TestNoAnswerIsNoDenial has a host answer in each way that allows nothing: the error distinguishes a person's denial,
+// TestUnansweredIsNotDenied has a host answer in each way that allows nothing: the error distinguishes a person's denial,
 // a host that declined, and a question that was not answered.
-func TestNoAnswerIsNoDenial(t *testing.T) {
+func TestUnansweredIsNotDenied(t *testing.T) {
 	for _, version := range []string{beforeCallingAgain, asksItself} {
 		for _, test := range []struct {
 			answer    mcp.ElicitResult

@@ -14,8 +14,8 @@ import (
 	"shelld/schema"
 )
 
-// TestUnasked makes calls that a person must allow, from a host that cannot ask.
-func TestUnasked(t *testing.T) {
+// TestHostCannotAsk makes calls that a person must allow, from a host that cannot ask.
+func TestHostCannotAsk(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "seeds")
 	contains(t, h.fail("execute_bash_command", args{"command": "touch there"}), "this host cannot ask one", "-unasked allow")
 	if _, err := os.Stat(filepath.Join(h.root, "there")); err == nil {
@@ -75,8 +75,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestOtherQuestion sends the answer to another question: it is ignored.
-func TestOtherQuestion(t *testing.T) {
+// TestAnswerToOtherQuestionIgnored sends the answer to another question: it is ignored.
+func TestAnswerToOtherQuestionIgnored(t *testing.T) {
 	asked := 0
 	h := startHost(t, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		asked++

@@ -110,15 +110,15 @@ func TestBackgroundPIDs(t *testing.T) {
 	}
 }
 
-// TestOthersProcess uses the PID of a living process that does not belong to the server.
-func TestOthersProcess(t *testing.T) {
+// TestForeignPID uses the PID of a living process that does not belong to the server.
+func TestForeignPID(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	pid := os.Getpid()
 	contains(t, h.fail("kill", args{"handle": pid}), fmt.Sprintf("Process %d does not belong to this server, which only ends what it has started", pid), "nothing was done")
 }
 
-// TestLiveStaysKnown ends more jobs than are kept: a live job is never forgotten.
-func TestLiveStaysKnown(t *testing.T) {
+// TestLiveJobNotForgotten ends more jobs than are kept: a live job is never forgotten.
+func TestLiveJobNotForgotten(t *testing.T) {
 	l := newLedger()
 	const handle, pid = 1, 4711
 	name := "dev"

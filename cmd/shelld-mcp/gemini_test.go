@@ -2,9 +2,9 @@ package main
 
 import "testing"
 
-// TestPatternGivenUp waits for a pattern that takes exponential time on the output: the answer says that the wait has
+// TestPatternAborted waits for a pattern that takes exponential time on the output: the answer says that the wait has
 // ended, and why.
-func TestPatternGivenUp(t *testing.T) {
+func TestPatternAborted(t *testing.T) {
 	const explodes, aaab = "^(a+)+$|READY", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"
 	h := startHost(t, nil, "-tools", "all", "-confirm", "none")
 	var r runShellResult

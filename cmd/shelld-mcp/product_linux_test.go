@@ -150,8 +150,8 @@ func TestProcessEnds(t *testing.T) {
 	}
 }
 
-// TestCalledWrongly checks the messages for a person.
-func TestCalledWrongly(t *testing.T) {
+// TestUsageErrors checks the messages for a person.
+func TestUsageErrors(t *testing.T) {
 	for _, test := range []struct {
 		flags  []string
 		status int

@@ -24,9 +24,9 @@ func (h *host) answered(handle int64, line string) {
 	h.until(handle, schema.Condition{Pattern: new("<" + line + ">\\s")})
 }
 
-// TestToldOnce has a job write between calls of the tools that return new output: all output is returned once and in
+// TestOutputReturnedOnce has a job write between calls of the tools that return new output: all output is returned once and in
 // order, by the next call of any of them.
-func TestToldOnce(t *testing.T) {
+func TestOutputReturnedOnce(t *testing.T) {
 	type step struct {
 		tool string
 		args args
@@ -221,9 +221,9 @@ func TestCutOutput(t *testing.T) {
 	}
 }
 
-// TestToldToNobody drops the answer to a cancelled call: its output is returned again or, if other calls have returned
+// TestCancelledAnswerReturnedAgain drops the answer to a cancelled call: its output is returned again or, if other calls have returned
 // later output meanwhile, its size is.
-func TestToldToNobody(t *testing.T) {
+func TestCancelledAnswerReturnedAgain(t *testing.T) {
 	h := startHost(t, nil)
 	h.call("run_shell_command", args{"command": answering, "ai_callback_pattern": "up\\s"}, nil)
 	send := func(line string) (*mcp.RequestExtra, string) {

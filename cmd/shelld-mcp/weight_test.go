@@ -139,8 +139,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestHeldAtEnd ends stdin while many requests are held: each is answered, with that as the reason.
-func TestHeldAtEnd(t *testing.T) {
+// TestHeldRequestsAtEndOfInput ends stdin while many requests are held: each is answered, with that as the reason.
+func TestHeldRequestsAtEndOfInput(t *testing.T) {
 	w := startWire(t)
 	n := countReads(w)
 	w.initialize()

@@ -245,9 +245,9 @@ func TestJobsOfALivingServer(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissing checks that a job's output is shown and searched even if its info.json cannot be read, and that
+// TestMissingStoredFiles checks that a job's output is shown and searched even if its info.json cannot be read, and that
 // missing files are reported.
-func TestWhatIsMissing(t *testing.T) {
+func TestMissingStoredFiles(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	session := leave(t, state,
@@ -291,8 +291,8 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestSearchBehindALongLine checks that a line that is read in pieces counts as one.
-func TestSearchBehindALongLine(t *testing.T) {
+// TestSearchAfterLongLine checks that a line that is read in pieces counts as one.
+func TestSearchAfterLongLine(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"})
@@ -305,8 +305,8 @@ func TestSearchBehindALongLine(t *testing.T) {
 	}
 }
 
-// TestSearchOfJobsThatAreGone checks that a missing job does not prevent the search of others.
-func TestSearchOfJobsThatAreGone(t *testing.T) {
+// TestSearchMissingJobs checks that a missing job does not prevent the search of others.
+func TestSearchMissingJobs(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"}, map[string]any{"command": "echo one more", "mode": "pipe"})
@@ -394,9 +394,9 @@ func TestClosedPipeOfJobs(t *testing.T) {
 	}
 }
 
-// TestJobsRenewed checks that the duration of a live job is counted up to the present, and that an ended job keeps its
+// TestJobsDurationIsCurrent checks that the duration of a live job is counted up to the present, and that an ended job keeps its
 // own.
-func TestJobsRenewed(t *testing.T) {
+func TestJobsDurationIsCurrent(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	info := schema.JobInfo{StartedAt: began.Format(time.RFC3339Nano), DurationMs: 100}
 	for _, test := range []struct {

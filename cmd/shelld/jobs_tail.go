@@ -19,7 +19,7 @@ import (
 func tailFlags(fs *flag.FlagSet) jobsRun {
 	lines := fs.Int("n", 10, "how many `lines`, counted from the end")
 	all := fs.Bool("all", false, "print all stored output")
-	raw := fs.Bool("raw", false, "print the raw bytes that the job wrote; they may change any setting of your terminal")
+	raw := fs.Bool("raw", false, "print the raw bytes that the job wrote; they may do anything to your terminal")
 	follow := fs.Bool("f", false, "follow: print new output until the job has ended")
 	stream := fs.String("stream", "", "`which` stream: stdout or stderr; by default both, each with a title")
 	return func(ctx context.Context, p *pastJobs, args []string) error {

@@ -36,9 +36,9 @@ func jobsUntil(t *testing.T, pattern string, args ...string) string {
 	}
 }
 
-// TestJobsThatWait checks that the list shows which jobs wait for a person, and their prompts, even if the client has
+// TestJobsListWaiting checks that the list shows which jobs wait for a person, and their prompts, even if the client has
 // not asked for these events.
-func TestJobsThatWait(t *testing.T) {
+func TestJobsListWaiting(t *testing.T) {
 	t.Parallel()
 	needJobs(t)
 	state := t.TempDir()
@@ -176,8 +176,8 @@ func TestTailFollows(t *testing.T) {
 	follow(t, "-n", "1", "-stream", "stderr", "last", "-dir", state).ends("oops\n")
 }
 
-// TestTailFollowsWhatHasEnded checks that for an ended job tail prints the same with and without -f.
-func TestTailFollowsWhatHasEnded(t *testing.T) {
+// TestTailFollowsEndedJob checks that for an ended job tail prints the same with and without -f.
+func TestTailFollowsEndedJob(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	leave(t, state, object{"command": "printf abc; printf xyz >&2", "mode": "pipe"}, object{"command": "seq 20; printf xyz >&2; echo 1 >&2", "mode": "pipe"})

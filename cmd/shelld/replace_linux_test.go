@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestPictureForAPipeThatNobodyReads checks that a pipe without a reader is an error, and not a wait for one.
-func TestPictureForAPipeThatNobodyReads(t *testing.T) {
+// TestPictureForAPipeWithoutReader checks that a pipe without a reader is an error, and not a wait for one.
+func TestPictureForAPipeWithoutReader(t *testing.T) {
 	needJobs(t)
 	name := filepath.Join(t.TempDir(), "pipe.txt")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {

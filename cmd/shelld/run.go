@@ -60,7 +60,7 @@ func runFlags(fs *flag.FlagSet) func(*base.Call) int {
 	fs.BoolVar(&o.pty, "pty", false, "give the command a terminal of its own")
 	fs.StringVar(&o.line, "c", "", "run this `line` with the default shell, in place of a command")
 	fs.StringVar(&o.cwd, "cwd", "", "start in this `directory`")
-	fs.Var(base.Choice{To: &o.stderr, Allowed: []string{"separate", "merge", "discard"}}, "stderr", "where stderr goes: `how` is separate, merge (into stdout, in the true order; the default if our stdout and stderr are the same file) or discard; not with -pty")
+	fs.Var(base.Choice{To: &o.stderr, Allowed: []string{"separate", "merge", "discard"}}, "stderr", "where stderr goes: `how` is separate, merge (into stdout, in the true order; the default if our stdout and stderr go to the same place) or discard; not with -pty")
 	fs.Func("timeout", "end the command after this `time`: 10, 1.5, 90s, 2m", o.setTimeout)
 	fs.StringVar(&o.shot, "screenshot", "", "write the screen at the end of the command, or at the timeout, to this `file`: a picture (.png), text (.txt), or the escape sequences that show the same (.ansi); implies -pty")
 	fs.Func("size", "the terminal's `size`, as 120x40 (columns and rows); with -pty", o.setSize)

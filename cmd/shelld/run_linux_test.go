@@ -345,8 +345,8 @@ func TestRunInTheBackground(t *testing.T) {
 	}
 }
 
-// TestRunIsExact sends bytes of every kind through cat, in both directions at once.
-func TestRunIsExact(t *testing.T) {
+// TestRunForwardsAllBytes sends bytes of every kind through cat, in both directions at once.
+func TestRunForwardsAllBytes(t *testing.T) {
 	needJobs(t)
 	size := scaled(20<<20, 20<<20, 2<<20)
 	random := rand.NewChaCha8([32]byte{1})
