@@ -151,7 +151,7 @@ func TestPatternsOfTools(t *testing.T) {
 			contains(t, got, "is no ECMAScript regular expression")
 			for _, ours := range []string{`\r`, "(?"} {
 				if strings.Contains(got, ours) {
-					t.Errorf("%s %q: what is put into a pattern is told: %s", tool, pattern, got)
+					t.Errorf("%s %q: the answer shows the internal part of the pattern: %s", tool, pattern, got)
 				}
 			}
 		}

@@ -243,6 +243,6 @@ func TestSharedSession(t *testing.T) {
 	}
 	// A read may end within a line; such a line is returned in two parts.
 	if twice > 0 || len(told) < 19000 {
-		t.Errorf("%d lines were told, %d of them more than once", len(told), twice)
+		t.Errorf("%d lines were returned, %d of them more than once", len(told), twice)
 	}
 }

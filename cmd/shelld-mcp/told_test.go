@@ -97,7 +97,7 @@ func TestOutputReturnedOnce(t *testing.T) {
 				take(s)
 			}
 			if got := told.String(); got != want {
-				t.Errorf("%q was told, not %q", got, want)
+				t.Errorf("%q was returned, not %q", got, want)
 			}
 		})
 	}
@@ -112,10 +112,10 @@ func TestLastOutput(t *testing.T) {
 	got := h.fail("send_input", args{"handle": 1, "input": "x"})
 	contains(t, got, "Process 1 is not running. It has exited with code 3.\nIts last output:\n\nlast\n")
 	if strings.Contains(got, "first") {
-		t.Errorf("%q tells what was told", got)
+		t.Errorf("%q repeats returned output", got)
 	}
 	if got := h.fail("send_input", args{"handle": 1, "input": "x"}); strings.Contains(got, "last") {
-		t.Errorf("%q tells what was told", got)
+		t.Errorf("%q repeats returned output", got)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestCutOutput(t *testing.T) {
 					var next cliReadResult
 					h.call("CliRead", args{"sessionId": "s", "timeout": 0}, &next)
 					if next.Output != "" {
-						t.Errorf("%.100q is told again", next.Output)
+						t.Errorf("%.100q is returned again", next.Output)
 					}
 				}
 			})
@@ -314,7 +314,7 @@ func TestForgottenSessionsFile(t *testing.T) {
 	j := h.front.jobs.bySession("s")
 	j.next = int64(len(all))
 	if got := j.lostText(); got != "" {
-		t.Errorf("of what was told whole: %q", got)
+		t.Errorf("after all output was returned: %q", got)
 	}
 }
 

@@ -442,7 +442,7 @@ func awaitStuck(t *testing.T, pid int) {
 		}
 		before = now
 	}
-	t.Fatal("the command goes on writing, which nobody reads")
+	t.Fatal("the command goes on writing without a reader")
 }
 
 // TestRunIsKilled checks that no process of a run survives it, even if the run is killed.
