@@ -180,7 +180,7 @@ var provokedElsewhere = map[string]string{
 	"job/run resourceUnavailable":           "../cmd/shelld TestServerShortOfDescriptors: as above",
 	"job/start ptyUnavailable":              "../cmd/shelld TestServerWithoutTerminals: a sandbox of a process",
 	"job/run ptyUnavailable":                "../cmd/shelld TestServerWithoutTerminals: as above",
-	"* internalError":                       "../cmd/shelld TestServerThatCannotGoOn: what nobody has foreseen",
+	"* internalError":                       "../cmd/shelld TestServerSurvivesInternalError: what nobody has foreseen",
 	"job/read resourceUnavailable":          "../cmd/shelld TestReadShortOfDescriptors: as above",
 	"job/search resourceUnavailable":        "../cmd/shelld TestReadShortOfDescriptors: as above",
 }

@@ -25,7 +25,7 @@ func TestWrongFlags(t *testing.T) {
 		"-shell nosuch":  `-shell "nosuch": there is no such shell; name one that is installed, or leave it out`,
 		"-allow-dir ,":   `-allow-dir ",": it has an empty word`,
 		"-shell":         "-shell needs a value: -shell SHELL",
-		"here":           `there is nothing to do with "here"`,
+		"here":           `unexpected argument "here"`,
 	} {
 		if _, err := parseFlags(strings.Fields(args), io.Discard); err == nil || err.Error() != want {
 			t.Errorf("%s: %v; want %s", args, err, want)

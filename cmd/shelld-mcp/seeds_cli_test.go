@@ -40,9 +40,9 @@ var cliSeeds = map[string]func(*testing.T){
 			t.Errorf("%+v", r)
 		}
 		h.call("CliRun", args{"command": "gti status"}, &r)
-		contains(t, r.Suggestion, "gti is not there. Near names are: git")
+		contains(t, r.Suggestion, "gti was not found. Similar names: git")
 		h.call("CliRun", args{"command": "touch x && ./x"}, &r)
-		contains(t, r.Suggestion, filepath.Join(h.root, "x")+" may not be executed")
+		contains(t, r.Suggestion, filepath.Join(h.root, "x")+" cannot be executed")
 		contains(t, h.fail("CliRun", args{"command": ""}), "command is empty")
 	},
 	"CliRun/workingDirectory": func(t *testing.T) {

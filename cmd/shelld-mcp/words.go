@@ -46,12 +46,12 @@ func inWords(tool string, refusal *rpc.CallError) string {
 	case schema.KindCommandNotFound:
 		var data schema.CommandNotFoundData
 		if json.Unmarshal(refusal.Data, &data) == nil && len(data.Suggestions) > 0 {
-			return fmt.Sprintf("%s; near names are %s", refusal.Message, strings.Join(data.Suggestions, ", "))
+			return fmt.Sprintf("%s; similar names are %s", refusal.Message, strings.Join(data.Suggestions, ", "))
 		}
 	case schema.KindJobNotFound:
 		var data schema.JobNotFoundData
 		_ = json.Unmarshal(refusal.Data, &data) // The sentence is complete without the data.
-		return fmt.Sprintf("job %s is not known any more: it ended long ago, or its start has failed. %s lists what runs", data.Handle, listTool(tool))
+		return fmt.Sprintf("job %s is no longer known: it ended long ago, or its start failed. %s lists the running jobs", data.Handle, listTool(tool))
 	case schema.KindInvalidKey:
 		var data schema.InvalidKeyData
 		if json.Unmarshal(refusal.Data, &data) == nil && len(data.Allowed) > 0 {
@@ -118,7 +118,7 @@ var knownMember = map[string]bool{"pattern": true, "port": true, "input": true}
 
 // wrongKey returns the error for an unknown key, with the known ones.
 func wrongKey(tool string, data *schema.InvalidKeyData) string {
-	text := fmt.Sprintf("%s has %q, which is no key; nothing was sent.", ownName(tool, "key"), data.Key)
+	text := fmt.Sprintf("%s has %q, which is not a key; nothing was sent.", ownName(tool, "key"), data.Key)
 	if data.DidYouMean != nil {
 		text += fmt.Sprintf(" Did you mean %q?", *data.DidYouMean)
 	}

@@ -15,7 +15,7 @@ import (
 func TestWrongParams(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all", "-confirm", "none")
 	h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)
-	const whole = ": the Handle or the PID that run_shell_command has told, or jobs lists"
+	const whole = ": give the Handle or PID that run_shell_command or jobs has returned"
 	for _, test := range []struct {
 		tool, args, want string
 	}{
@@ -46,7 +46,7 @@ func TestWrongParams(t *testing.T) {
 		{"run_shell_command", `{"command":"x","ai_callback_delay":1e999}`, "ai_callback_delay is too large a number: 1e999"},
 		{"run_shell_command", `{"command":"x","max_output_size":1.5}`, "max_output_size must be a whole number, not 1.5"},
 		{"run_shell_command", `{"command":"x","max_output_size":1e30}`, "max_output_size must be a whole number of at most 9007199254740991, not 1e30"},
-		{"run_shell_command", `{"command":"x","description":"` + strings.Repeat("é", maxDescription+1) + `"}`, "description may have 4096 characters, and has 4097: shorten it"},
+		{"run_shell_command", `{"command":"x","description":"` + strings.Repeat("é", maxDescription+1) + `"}`, "description may have at most 4096 characters, and has 4097: shorten it"},
 		{"CliSession", `{"env":{"A":1}}`, `env member "A" must be a string, and 1 is a number`},
 		{"CliSession", `{"env":["A"]}`, `env must be an object, and ["A"] is a list`},
 	} {
@@ -96,8 +96,8 @@ func TestRefusals(t *testing.T) {
 		"input to pipes":         {before: onPipes, tool: "send_input", args: args{"handle": 1, "input": "x"}, want: "start it with run_shell_command, CliSession or shell to type into it"},
 		"its screen":             {before: onPipes, tool: "read_shell", args: args{"pid": 1}, want: "has no terminal and therefore no screen; its output is in the answer of the tool that has started it"},
 		"port":                   {tool: "shell", args: args{"command": "cat", "port": 70000}, want: "port: "},
-		"a key between braces":   {before: cat, tool: "CliWrite", args: args{"sessionId": "s", "input": "{f99}"}, want: `input has "F99", which is no key; nothing was sent.`},
-		"keys":                   {before: cat, tool: "shell", args: args{"job": "1", "keys": []string{"Entre"}}, want: `keys has "Entre", which is no key; nothing was sent. Did you mean "Enter"?`},
+		"a key between braces":   {before: cat, tool: "CliWrite", args: args{"sessionId": "s", "input": "{f99}"}, want: `input has "F99", which is not a key; nothing was sent.`},
+		"keys":                   {before: cat, tool: "shell", args: args{"job": "1", "keys": []string{"Entre"}}, want: `keys has "Entre", which is not a key; nothing was sent. Did you mean "Enter"?`},
 		"command":                {tool: "run_shell_command", args: args{"command": "a\x00b"}, want: "command: expected text without NUL characters"},
 		"env":                    {tool: "CliSession", args: args{"env": map[string]string{"A": "\x00"}}, want: "env, A: expected text without NUL characters"},
 		"CliEnv's name":          {tool: "CliEnv", args: args{"action": "set", "name": "A=B", "value": ""}, want: "name: expected the name of an environment variable"},
