@@ -14,11 +14,11 @@ import (
 type Files struct {
 	Dir         string   // of the start-up files; removed as soon as the shell has read them
 	Write       *os.File // the end of the pipe that the server writes to
+	Read        *os.File // the end that the server drains; the shell opens one of its own
 	CommandPath string   // the path by which the shell opens the pipe
 	ScratchPath string   // the path by which it opens the memory
 
 	held    *os.File // Dir, locked
-	read    *os.File
 	scratch *os.File
 	once    sync.Once
 }
@@ -49,7 +49,7 @@ func (f *Files) Forget() {
 // Close removes the files. It may be called more than once.
 func (f *Files) Close() {
 	f.Forget()
-	for _, file := range []*os.File{f.read, f.Write, f.scratch} {
+	for _, file := range []*os.File{f.Read, f.Write, f.scratch} {
 		if file != nil {
 			_ = file.Close() // No data can be lost by an error here.
 		}
@@ -81,7 +81,7 @@ func (f *Files) StopWrite() {
 func (f *Files) Drain() (all int64) {
 	b := make([]byte, 64<<10)
 	for {
-		n, err := readNow(f.read, b)
+		n, err := readNow(f.Read, b)
 		if n <= 0 || err != nil {
 			break
 		}

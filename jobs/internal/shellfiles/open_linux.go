@@ -14,7 +14,7 @@ const Supported = true
 // open makes the pipe and the scratch memory. Neither has a name in any directory. The shell opens both by paths that
 // cease to exist when this server ends.
 func (f *Files) open() (err error) {
-	if f.read, f.Write, err = os.Pipe(); err != nil {
+	if f.Read, f.Write, err = os.Pipe(); err != nil {
 		return err
 	}
 	if f.scratch, err = proc.Memory("shelld shell"); err != nil {
@@ -23,7 +23,7 @@ func (f *Files) open() (err error) {
 	if f.ScratchPath, err = pathOf(f.scratch); err != nil {
 		return err
 	}
-	f.CommandPath, err = pathOf(f.read)
+	f.CommandPath, err = pathOf(f.Read)
 	return err
 }
 
