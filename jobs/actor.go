@@ -7,18 +7,15 @@ import (
 	"time"
 
 	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/turn"
 )
 
 // An actor runs the turns of one job, and holds the messages that wait for a turn.
 type actor struct {
 	j *Job
 
-	mail    *turn.Mailbox[message] // any goroutine -> the holder of the turn
-	lock    turn.Lock              // held for a turn
-	missed  atomic.Bool            // the holder of the turn must run another one when it has released the turn
-	quit    atomic.Bool            // no more turns; set in a turn
-	leaving func()                 // not nil: the job is forgotten; called when its loop has ended
+	missed  atomic.Bool // the holder of the turn must run another one when it has released the turn
+	quit    atomic.Bool // no more turns; set in a turn
+	leaving func()      // not nil: the job is forgotten; called when its loop has ended
 	timer   *time.Timer
 }
 
@@ -38,12 +35,12 @@ func (a *actor) run() {
 	a.j.starting.start()
 	for !a.quit.Load() {
 		select {
-		case <-a.mail.Wake():
+		case <-a.j.mail.Wake():
 			a.turn(nil)
 		case <-a.j.output.grew:
 			a.turn(nil)
 		case e := <-a.j.output.ends:
-			a.turn(func() { a.j.ending.onStreamEnd(e) })
+			a.turn(e.note)
 		case w := <-a.j.input.wrote:
 			a.turn(func() { a.j.input.onWritten(w) })
 		case h := <-a.j.ending.hints:
@@ -52,13 +49,13 @@ func (a *actor) run() {
 			a.turn(nil)
 		}
 	}
-	a.lock.Wait() // The goroutine in whose turn the job has ended may still be in that turn.
+	a.j.lock.Wait() // The goroutine in whose turn the job has ended may still be in that turn.
 	a.j.release()
 }
 
 // turn is a turn of run: first happened, then the mail, then everything that may follow.
 func (a *actor) turn(happened func()) {
-	a.lock.Lock()
+	a.j.lock.Lock()
 	a.takeTurns(happened)
 }
 
@@ -66,7 +63,7 @@ func (a *actor) turn(happened func()) {
 // The caller must hold no lock that a turn may take: the manager's, the outbox's, those of a job's output.
 func (a *actor) attend() {
 	a.missed.Store(true)
-	if a.lock.TryLock() {
+	if a.j.lock.TryLock() {
 		a.takeTurns(nil)
 	} // otherwise the holder checks missed after it has released the turn
 }
@@ -74,7 +71,7 @@ func (a *actor) attend() {
 // here is attend with happened. It returns false if another goroutine has the turn: then the caller must send to run
 // instead.
 func (a *actor) here(happened func()) bool {
-	if !a.lock.TryLock() {
+	if !a.j.lock.TryLock() {
 		return false
 	}
 	a.takeTurns(happened)
@@ -95,10 +92,10 @@ func (a *actor) takeTurns(happened func()) {
 			break
 		}
 		if n == mostTurns {
-			a.mail.Poke() // run continues
+			a.j.mail.Poke() // run continues
 			break
 		}
-		if !a.lock.TryLock() {
+		if !a.j.lock.TryLock() {
 			break // the new holder handles everything that was missed
 		}
 	}
@@ -112,7 +109,7 @@ func (a *actor) actAndUnlock(happened func()) {
 		if p := recover(); p != nil {
 			Crash(p)
 		}
-		a.lock.Unlock()
+		a.j.lock.Unlock()
 	}()
 	a.act(happened)
 }
@@ -130,20 +127,20 @@ func (a *actor) act(happened func()) {
 		happened()
 	}
 	if a.j.st.status == StatusStarting && a.j.starting.heldUp.Load() {
-		a.mail.Poke() // run waits before the start, and checks whether it still has to
+		a.j.mail.Poke() // run waits before the start, and checks whether it still has to
 	}
 	if a.quit.Load() || a.j.st.status == StatusStarting {
 		return
 	}
 	defer func() {
 		if a.quit.Load() {
-			a.mail.Poke() // wakes up run, which then ends
+			a.j.mail.Poke() // wakes up run, which then ends
 		}
 	}()
 	a.j.ending.takeFacts()
 	a.j.shell.takeMarks()
 	a.j.display.takeQueries()
-	for _, m := range a.mail.Take() {
+	for _, m := range a.j.mail.Take() {
 		a.deliver(m)
 	}
 	for again := true; again; {
@@ -181,25 +178,6 @@ func (e *Error) withOutcome(o Outcome) *Error {
 	return e
 }
 
-func (j *Job) canceled() *Error {
-	e := errorf(CodeCanceled, "the request was cancelled; job %d goes on", j.id)
-	e.Handle = j.id
-	return e
-}
-
-// state returns the changing part of the job's info.
-func (j *Job) state() State {
-	s := State{Handle: j.id, Name: j.spec.Name, Status: j.st.status}
-	if j.told() {
-		s.Exit = j.st.exit
-	}
-	s.Streams = j.output.streamInfo((*spool.Spool).Kept)
-	if j.waiting.canWait() {
-		s.Waiting = j.redaction.waiting(j.waiting.watch.now)
-	}
-	return s
-}
-
 // streamInfo returns, for each stream, the ranges that kept returns for its spool.
 func (o *outputs) streamInfo(kept func(*spool.Spool) []Range) (all []StreamInfo) {
 	for _, st := range o.streams {
@@ -208,32 +186,9 @@ func (o *outputs) streamInfo(kept func(*spool.Spool) []Range) (all []StreamInfo)
 	return all
 }
 
-// told reports whether the leader's exit may be reported: its output has been read to the end.
-func (j *Job) told() bool {
-	return j.st.status == StatusExited || j.st.status == StatusClosed
-}
-
-func (j *Job) snapshot() Info {
-	info := j.info
-	info.State = j.state()
-	j.inform(&info)
-	if told := j.display.heard.last(); j.display.heard != nil {
-		info.Title = told.Title
-		if !j.shell.watch.tellsDirectory() {
-			info.CurrentDirectory = told.Directory
-		}
-	}
-	if j.told() {
-		info.Foreground = nil
-	} else {
-		info.EndedAt, info.Background = time.Time{}, nil
-	}
-	return j.clean(info)
-}
-
 // release ends everything that the loop owns, and answers the messages that no turn will handle any more.
 func (j *Job) release() {
-	for _, m := range j.actor.mail.Close() {
+	for _, m := range j.mail.Close() {
 		j.refuse(m, j.gone())
 	}
 	j.failPending(j.gone())
@@ -241,23 +196,7 @@ func (j *Job) release() {
 	j.actor.left()
 	j.closeDescriptors()
 	j.files.abandonFiles()
-	if f := j.waits.follower.Swap(nil); f != nil {
+	if f := j.output.follower.Swap(nil); f != nil {
 		f.Close()
-	}
-}
-
-func (j *Job) closeDescriptors() {
-	for _, st := range j.output.streams {
-		_ = st.src.Close() // Best effort: nothing more is read or owed.
-		st.pass()          // It wakes up a readLoop that waits for room.
-	}
-	if j.input.to != nil {
-		_ = j.input.to.Close() // Best effort, as above.
-	}
-	if j.term != nil {
-		_ = j.term.Close() // Best effort, as above.
-	}
-	if j.shell.watch != nil {
-		j.shell.watch.files.Close()
 	}
 }

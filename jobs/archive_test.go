@@ -23,7 +23,7 @@ func TestArchiveEnds(t *testing.T) {
 			}
 			for i := range c.drops {
 				j := withParts(&Job{})
-				j.files.folder = a.folder(ID(i + 1))
+				j.folder = a.folder(ID(i + 1))
 				a.put(errand{what: errandDrop, job: j, then: func(error) { time.Sleep(c.each) }}) // in fake time
 			}
 			began := time.Now()

@@ -1,11 +1,10 @@
 package jobs
 
 import (
-	"shelld/jobs/internal/keeper"
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/keeper"
 )
 
 // A Change is a property of a job that may change. Several can be joined by or.
@@ -92,46 +91,45 @@ type changesPart struct {
 	noPart
 	j *Job
 
-	untold    Changed // to be reported in this turn
-	bells     int64   // reported so far
-	groups    uint64  // display.groups as the loop last saw it
-	lookAgain bool    // the foreground may have changed
-	lookReads uint64  // display.reads at the loop's last foreground probe
-	unsettled int     // number of outputs that still cause another probe
-	looking   bool    // a probe for the loop is under way
-	looks     uint64  // number of the last probe that has begun, those for clients included
-	looked    uint64  // number of the last probe whose result counts
+	bells     int64  // reported so far
+	groups    uint64 // display.groups as the loop last saw it
+	lookAgain bool   // the foreground may have changed
+	lookReads uint64 // display.reads at the loop's last foreground probe
+	unsettled int    // number of outputs that still cause another probe
+	looking   bool   // a probe for the loop is under way
+	looks     uint64 // number of the last probe that has begun, those for clients included
+	looked    uint64 // number of the last probe whose result counts
 }
 
 // review reports all changes since the last review as one event: so a title that changes a million times costs at most
 // one event per turn.
 func (p *changesPart) review(time.Time) {
-	if p.j.display.heard != nil {
+	if p.j.heard != nil {
 		p.takeTold()
 	}
-	if p.untold.What == 0 {
+	if p.j.untold.What == 0 {
 		return
 	}
-	c := p.untold
-	p.untold = Changed{}
+	c := p.j.untold
+	p.j.untold = Changed{}
 	p.j.publish()
-	p.j.sink.Event(Event{After: p.j.waits.barrier(), Changed: &c})
+	p.j.sink.Event(Event{After: p.j.output.barrier(), Changed: &c})
 }
 
 // takeTold takes over the properties that programs have set in the output.
 func (p *changesPart) takeTold() {
-	told, groups, reads := p.j.display.heard.latest()
+	told, groups, reads := p.j.heard.latest()
 	if told.Title != p.j.info.Title {
 		p.j.info.Title = told.Title
-		p.untold.Add(Changed{What: ChangeTitle, Title: told.Title})
+		p.j.untold.Add(Changed{What: ChangeTitle, Title: told.Title})
 	}
-	if told.Directory != p.j.info.CurrentDirectory && !p.j.shell.watch.tellsDirectory() {
+	if told.Directory != p.j.info.CurrentDirectory && !p.j.shellTells {
 		p.j.info.CurrentDirectory = told.Directory
-		p.untold.Add(Changed{What: ChangeDirectory, Directory: told.Directory})
+		p.j.untold.Add(Changed{What: ChangeDirectory, Directory: told.Directory})
 	}
 	if told.Bells != p.bells {
 		p.bells = told.Bells
-		p.untold.Add(Changed{What: ChangeBell, Bells: told.Bells})
+		p.j.untold.Add(Changed{What: ChangeBell, Bells: told.Bells})
 	}
 	if !p.looking && p.j.term != nil {
 		p.reviewForeground(groups, reads)
@@ -162,11 +160,11 @@ func (p *Process) unsettled(before *Process) bool {
 
 // noteStopped reports that the leader was stopped, and by which signal, or that it continues.
 func (p *changesPart) noteStopped(is bool, signal string) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	before := p.j.st.status
 	if p.j.st.stopped(is); p.j.st.status != before {
-		p.untold.Add(Changed{What: ChangeStatus, Status: p.j.st.status, Signal: signal})
-		p.lookAgain = p.j.display.heard != nil
+		p.j.untold.Add(Changed{What: ChangeStatus, Status: p.j.st.status, Signal: signal})
+		p.lookAgain = p.j.heard != nil
 	}
 }
 
@@ -178,17 +176,9 @@ func (p *changesPart) look(m foregroundMsg) {
 	term, leader := p.j.term, p.j.info.PID
 	p.j.output.loops.Go(func() {
 		f, err := term.Foreground(leader)
-		m.foreground, m.failed = p.somebody(f), err != nil
+		m.foreground, m.failed = p.j.redaction.foreground(f), err != nil
 		p.j.post(m)
 	})
-}
-
-// somebody returns the foreground process, or nil if none was found.
-func (p *changesPart) somebody(f proc.Foreground) *Process {
-	if f.PID == 0 {
-		return nil
-	}
-	return &Process{f.PID, p.j.redaction.command(f.Command)}
 }
 
 func (p *changesPart) onForeground(m foregroundMsg) {
@@ -202,7 +192,7 @@ func (p *changesPart) onForeground(m foregroundMsg) {
 			if m.foreground.unsettled(before) {
 				p.unsettled = settleLooks
 			}
-			p.untold.Add(Changed{What: ChangeForeground, Foreground: m.foreground})
+			p.j.untold.Add(Changed{What: ChangeForeground, Foreground: m.foreground})
 		}
 	}
 	if m.asked != nil {
@@ -266,16 +256,9 @@ func (p *changesPart) lookBehind(m infoMsg, info Info) bool {
 	}
 	p.j.output.loops.Go(func() {
 		list, known := t.Living()
-		p.j.post(livingMsg{m, info, p.processes(list), known})
+		p.j.post(livingMsg{m, info, p.j.redaction.processes(list), known})
 	})
 	return true
-}
-
-func (p *changesPart) processes(list []keeper.Proc) (all []Process) {
-	for _, one := range list {
-		all = append(all, Process{one.PID, p.j.redaction.command(one.Command)})
-	}
-	return all
 }
 
 // onLiving stores the result for job/list as well. If the job has closed since, the answer has the info from the time

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"slices"
 	"time"
 
 	"shelld/jobs/internal/redact"
@@ -117,14 +116,4 @@ func (st *stream) letGo(end bool) []byte {
 		return st.held(c.redactor.Flush())
 	}
 	return st.held(c.redactor.Pause())
-}
-
-// holdsBack reports whether output has come that will be stored soon. The echo of a command we injected does not count
-// while the shell is to take the command: if the shell is then seen to read, it has printed the whole echo, and does
-// not run the command.
-func (o *outputs) holdsBack() bool {
-	return slices.ContainsFunc(o.streams, func(st *stream) bool {
-		is := st.holding.Load()
-		return is == holdsShortly || is == holdsLine && !o.j.shell.watch.handing()
-	})
 }

@@ -29,7 +29,7 @@ func (p *askingPart) confirmFirst(a Action, m cancelable, asker Asker) bool {
 	if p.j.mgr.settings.confirm.verdict(a) != VerdictAsk {
 		return false
 	}
-	shell, cwd := p.j.info.Shell, p.j.starting.place
+	shell, cwd := p.j.info.Shell, p.j.place
 	p.askAbout(m, func() (*Question, *Error) {
 		return p.question(a, asker, p.j.id, p.shownCommand(shell), cwd, rootsOf(&p.j.spec, plan{shell: shell}))
 	})
@@ -39,7 +39,7 @@ func (p *askingPart) confirmFirst(a Action, m cancelable, asker Asker) bool {
 // askAbout asks a person about a request, which is posted again with the answer. The question is made outside of the
 // turn.
 func (p *askingPart) askAbout(m cancelable, question func() (*Question, *Error)) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	stop := make(chan struct{})
 	if p.asking == nil {
 		p.asking = map[*token]chan struct{}{}

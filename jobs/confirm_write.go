@@ -51,7 +51,7 @@ func (p *askingPart) confirmWrite(m writeMsg) bool {
 	var q *Question
 	if err == nil {
 		// The server cannot know what a program does with its input.
-		q, err = p.question(ActionWrite, m.in.Asker, p.j.id, shown, p.j.starting.place, roots.Found{Why: "it is input"})
+		q, err = p.question(ActionWrite, m.in.Asker, p.j.id, shown, p.j.place, roots.Found{Why: "it is input"})
 	}
 	h := &askedWrite{msg: m, bytes: max(size, len(shown)), stop: make(chan struct{})}
 	if err == nil {

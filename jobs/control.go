@@ -89,10 +89,10 @@ func (j *Job) over() *Error {
 
 func (p *displayPart) onResize(m resizeMsg) {
 	switch {
-	case p.j.files.isVacant():
+	case p.j.isVacant():
 		m.reply.fail(p.j.over())
 	case p.j.term == nil:
-		m.reply.fail(p.j.input.notInteractive("job %d has no terminal that could be resized; start it in pty mode", p.j.id))
+		m.reply.fail(p.j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", p.j.id))
 	default:
 		end := p.j.End(PTY) // the program's output for the new size comes after this offset
 		if err := p.j.files.recording.resize(m.cols, m.rows, func() error { return p.j.term.Resize(m.cols, m.rows) }); err != nil {
@@ -103,7 +103,7 @@ func (p *displayPart) onResize(m resizeMsg) {
 			p.j.info.Cols, p.j.info.Rows = m.cols, m.rows
 			p.sizes.Note(end, m.cols, m.rows)
 			p.j.publish()
-			p.j.changes.untold.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
+			p.j.untold.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
 		}
 		m.reply.ok(struct{}{})
 	}
@@ -115,14 +115,14 @@ func (p *waitsPart) onWatch(m watchMsg) {
 		return
 	}
 	if s := m.spec.Stream; s != "" && p.j.output.stream(s) == nil {
-		m.reply.fail(Invalid(m.spec.sibling("stream"), "this job has no stream %q; it has %s", s, p.streamNames()))
+		m.reply.fail(Invalid(m.spec.sibling("stream"), "this job has no stream %q; it has %s", s, p.j.output.streamNames()))
 		return
 	}
-	if err := m.spec.checkScreen(p.j.display.heard != nil); err != nil {
+	if err := m.spec.checkScreen(p.j.heard != nil); err != nil {
 		m.reply.fail(err)
 		return
 	}
-	from := p.barrier()
+	from := p.j.output.barrier()
 	if m.fromStart {
 		from = nil
 	}
@@ -156,7 +156,7 @@ func (p *waitsPart) onUnwatch(m unwatchMsg) {
 				return
 			}
 			p.unwatches[tok] = unwatchReq{key, m.reply, 0}
-			p.follower.Load().Sync(tok, []int{key}, false)
+			p.j.output.follower.Load().Sync(tok, []int{key}, false)
 			return
 		}
 	}
@@ -179,8 +179,8 @@ func (j *Job) onRemove(m removeMsg) {
 
 func (j *Job) answerRemove(m removeMsg, err error) {
 	if err != nil {
-		e := storeError(err, j.files.folder.Path())
-		e.Message = "the job is forgotten, but not all of its files could be deleted (" + e.Error() + "); delete " + j.files.folder.Path() + " yourself"
+		e := storeError(err, j.folder.Path())
+		e.Message = "the job is forgotten, but not all of its files could be deleted (" + e.Error() + "); delete " + j.folder.Path() + " yourself"
 		m.reply.fail(e)
 		return
 	}
@@ -227,7 +227,7 @@ func (j *Job) onSubscribe(m subscribeMsg) {
 		m.reply.fail(err)
 		return
 	}
-	if j.display.heard != nil {
+	if j.heard != nil {
 		j.display.leaveQueries(answers, info.Streams[0].NextOffset)
 	}
 	m.reply.ok(struct{}{})

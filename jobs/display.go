@@ -36,9 +36,9 @@ type display struct {
 // begin sets up the display of a new job: the leader has the foreground. Its command line is not read from the system,
 // since a program that is being loaded has no arguments yet.
 func (p *displayPart) begin() {
-	p.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
-	p.heard.scanner.Clean = p.j.redaction.text
-	p.j.output.stream(PTY).display = p.heard
+	p.j.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
+	p.j.heard.scanner.Clean = p.j.redaction.text
+	p.j.output.stream(PTY).display = p.j.heard
 	p.glance.size = p.sizes.Count()
 	command := strings.Join(p.j.info.Argv, " ")
 	command = strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")
@@ -153,6 +153,3 @@ func (d *display) last() screen.Told {
 	defer d.mu.Unlock()
 	return d.heard
 }
-
-// modes returns the terminal modes that the job's programs have requested so far.
-func (p *displayPart) modes() screen.Modes { return p.heard.last().Modes }

@@ -22,7 +22,6 @@ type endingPart struct {
 	hint       *Hint               // why the shell could not run its command; nil = not known
 	hintUntil  time.Time           // deadline of the search for it
 	outlived   []Survivor          // processes that a lost keeper has left and that could not be ended
-	closing    bool                // the server is shutting down
 }
 
 // takeFacts handles the keeper's events so far.
@@ -100,7 +99,7 @@ func (p *endingPart) keeperLost() {
 // returns nothing, since an exit status says nothing about output that is still on its way.
 func (p *endingPart) leaderEnded(background []keeper.Proc) {
 	p.j.info.EndedAt = p.j.st.exitedAt
-	p.j.info.Background = p.j.changes.processes(background)
+	p.j.info.Background = p.j.redaction.processes(background)
 	ended := func() *Error {
 		e := errorf(CodeJobExited, "job %d %s before it had read all of this input", p.j.id, exitText(p.j.st.exit))
 		e.Handle, e.Exit = p.j.id, p.j.st.exit
@@ -124,11 +123,6 @@ func (p *endingPart) drain() {
 
 func (p *endingPart) drained() bool {
 	return !slices.ContainsFunc(p.j.output.streams, func(st *stream) bool { return st.draining })
-}
-
-func (p *endingPart) onStreamEnd(e streamEnd) {
-	e.st.draining = false
-	e.st.ended = e.st.ended || e.ended
 }
 
 func (p *endingPart) review(now time.Time) {
@@ -209,7 +203,7 @@ func (p *endingPart) tellExited(now time.Time) {
 	for _, r := range p.j.runs.all {
 		r.onExit(now, hint, len(p.j.info.Background) > 0)
 	}
-	p.j.sink.Event(Event{After: p.j.waits.barrier(), Exited: &Exited{
+	p.j.sink.Event(Event{After: p.j.output.barrier(), Exited: &Exited{
 		Exit: *p.j.st.exit, Duration: p.j.info.EndedAt.Sub(p.j.info.StartedAt), Background: p.j.info.Background, Hint: hint,
 	}})
 }
@@ -220,11 +214,11 @@ func (p *endingPart) tellClosed() {
 	p.j.st.step, p.j.st.status = stepDone, StatusClosed
 	p.j.info.Background, p.j.info.Ports = nil, nil
 	p.j.closeDescriptors()
-	p.j.term, p.j.input.to = nil, nil
+	p.j.term, p.j.stdin = nil, nil
 	p.j.process.Store(nil)
 	p.j.forgetOwn()
 	p.j.publish()
-	p.j.sink.Event(Event{After: p.j.waits.barrier(), Closed: &Closed{p.outlived}})
+	p.j.sink.Event(Event{After: p.j.output.barrier(), Closed: &Closed{p.outlived}})
 	p.j.mgr.retire(p.j)
 	close(p.j.ended)
 	p.j.display.releaseView()
@@ -232,8 +226,8 @@ func (p *endingPart) tellClosed() {
 
 // end ends the job's processes by signals. It sets the reason before any signal is sent.
 func (p *endingPart) end(why Reason, o KillOptions) {
-	p.j.actor.lock.Check()
-	if p.j.files.isVacant() {
+	p.j.lock.Check()
+	if p.j.isVacant() {
 		return // its keeper may serve another job by now
 	}
 	p.j.st.intend(why, o.NoForce)
@@ -267,7 +261,7 @@ func survivorsOf(k keeper.Report, h *redaction) (all []Survivor) {
 // onShutdown ends the job because the server ends. Requests that wait for the job's end are answered then, all others
 // now.
 func (p *endingPart) onShutdown(grace time.Duration) {
-	p.closing = true
+	p.j.closing = true
 	why := func() *Error {
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d is being ended", p.j.id)
 	}

@@ -88,7 +88,7 @@ func (p *shellPart) execRefused(m execMsg) *Error {
 	if p.j.st.exit != nil {
 		return p.j.over()
 	}
-	if p.j.ending.closing {
+	if p.j.closing {
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d runs nothing more", p.j.id)
 	}
 	if err := p.integrated(); err != nil {
@@ -166,7 +166,7 @@ func (p *shellPart) noIntegration(why string) *Error {
 // confirmExec asks the person at the client. The line alone does not say what a name means in a shell that has run
 // other commands.
 func (p *shellPart) confirmExec(m execMsg) {
-	cwd := p.j.starting.place
+	cwd := p.j.place
 	p.j.asking.askAbout(m, func() (*Question, *Error) {
 		return p.j.asking.question(ActionStart, m.opts.Asker, p.j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
 	})
@@ -174,7 +174,7 @@ func (p *shellPart) confirmExec(m execMsg) {
 
 // queueExec queues a command for the shell, which may be ready already.
 func (p *shellPart) queueExec(m execMsg) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	s := p.watch
 	s.ids++
 	r := &execReq{opts: m.opts, reply: m.reply, command: &ShellCommand{ID: s.ids, Text: m.opts.Command}}
@@ -209,7 +209,7 @@ func (p *shellPart) review(now time.Time) {
 	p.reviewHanded() // before anything is handed over: it may requeue the same command
 	p.reviewUnwanted()
 	p.reviewInterrupts(now)
-	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && p.j.input.to != nil && (len(p.j.input.queue.items) == 0 || p.blocksWrite(p.j.input.queue.items[0])) {
+	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && p.j.stdin != nil && (len(p.j.input.queue.items) == 0 || p.blocksWrite(p.j.input.queue.items[0])) {
 		p.handNext()
 	}
 	p.reviewReplaced(now)
@@ -310,7 +310,7 @@ func (p *shellPart) execOver(r *execReq, o Outcome) {
 	}
 	if o.Index == r.own {
 		o.Index, o.Command = -1, nil
-		if p.j.told() && (r.command.ExitCode == nil || p.j.ending.closing) {
+		if p.j.told() && (r.command.ExitCode == nil || p.j.closing) {
 			o.Reason = "exit" // its shell has ended with it
 		}
 	}

@@ -360,7 +360,7 @@ func TestInfoIsTriedAgain(t *testing.T) {
 			<-written
 			done := make(chan struct{})
 			absent := withParts(&Job{})
-			absent.files.folder = m.settings.archive.folder(99)
+			absent.folder = m.settings.archive.folder(99)
 			m.settings.archive.put(errand{what: errandDelete, job: absent, then: func(error) { close(done) }})
 			<-done
 			if got := mustRead(t, info); !strings.HasPrefix(got, "2 closed") {

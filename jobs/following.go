@@ -36,11 +36,11 @@ func (p *waitsPart) Hits(hits []follow.Hit, taken chan<- struct{}) { p.j.ask(hit
 func (p *waitsPart) Synced(tok *token, partly bool) { p.j.ask(syncedMsg{tok, partly}) }
 
 // Leans implements follow.Owner. The turn begins to probe whether the job waits for input.
-func (p *waitsPart) Leans() { p.j.actor.attend() }
+func (p *waitsPart) Leans() { p.j.turns.attend() }
 
 // Unreadable implements follow.Owner.
 func (p *waitsPart) Unreadable(at int64, err error) error {
-	return p.j.reads.unreadable(at, err, "see to the disk, and watch or wait again from an offset behind it")
+	return p.j.output.unreadable(at, err, "see to the disk, and watch or wait again from an offset behind it")
 }
 
 // Name implements follow.Source.
@@ -71,10 +71,10 @@ func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
 		p.j.display.lookFor(p.keys, &w.spec, w.screenAfter(from))
 		return p.keys
 	}
-	f := p.follower.Load()
+	f := p.j.output.follower.Load()
 	if f == nil {
 		f = follow.New(p)
-		p.follower.Store(f)
+		p.j.output.follower.Store(f)
 	}
 	for _, st := range p.j.output.streams {
 		if w.spec.Stream == "" || w.spec.Stream == st.name {
@@ -99,7 +99,7 @@ func (p *waitsPart) unfollow(key int) {
 	}
 	delete(p.watches, key)
 	p.j.display.lookNoMore(key)
-	if f := p.follower.Load(); f != nil {
+	if f := p.j.output.follower.Load(); f != nil {
 		f.Remove(key)
 	}
 }
@@ -140,7 +140,7 @@ func (p *waitsPart) onHit(h followerHit) {
 		w.wait.take(h, w.cond)
 	case h.match == nil:
 		p.unfollow(h.key)
-		p.j.sink.Event(Event{After: p.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
+		p.j.sink.Event(Event{After: p.j.output.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
 	default:
 		if w.spec.Once {
 			p.unfollow(h.key)

@@ -56,7 +56,7 @@ func (m seenMsg) deliver(j *Job) { j.display.onSeen(m) }
 
 // tells returns the interval of notifications to the client. It is 0 if there are none.
 func (p *displayPart) tells() time.Duration {
-	if p.heard == nil || p.j.st.status == StatusClosed {
+	if p.j.heard == nil || p.j.st.status == StatusClosed {
 		return 0
 	}
 	return time.Duration(p.glance.every.Load())
@@ -190,7 +190,7 @@ func (p *displayPart) glanceDue() (t time.Time) {
 
 // needGlance makes a glance begin at once, or when the current glance has ended. It returns the number of that glance.
 func (p *displayPart) needGlance() int {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	p.glance.want = p.glance.begun + 1
 	return p.glance.want
 }

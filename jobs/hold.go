@@ -93,7 +93,7 @@ func (o *outputs) lift() {
 
 // holdAgain restores the hold after a kill that the job has survived.
 func (o *outputs) holdAgain() {
-	if o.j.ending.closing || !o.lifted.Swap(false) {
+	if o.j.closing || !o.lifted.Swap(false) {
 		return
 	}
 	for _, st := range o.streams {

@@ -36,7 +36,6 @@ type inputPart struct {
 	noPart
 	j *Job
 
-	to       input           // nil: the job takes no input
 	orders   chan inputOrder // a turn -> writeLoop; capacity 1: the writeLoop has at most one
 	wrote    chan writeDone  // writeLoop -> run, one per order
 	queue    inputQueue      // owned by turns, except its field bytes, which any goroutine may read
@@ -133,7 +132,7 @@ func (p *inputPart) onWrite(m writeMsg) {
 // passWrite handles a write that needs no confirmation, or is confirmed. It reports whether the write overtakes queued
 // input.
 func (p *inputPart) passWrite(m writeMsg) bool {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	if p.j.waiting.holdWrite(m) || !p.enqueue(m) {
 		return false
 	}
@@ -224,13 +223,13 @@ func (p *inputPart) writable(in Input) *Error {
 		e := errorf(CodeJobExited, "job %d %s; start it again to write to it", p.j.id, exitText(p.j.st.exit))
 		e.Handle, e.Exit = p.j.id, p.j.st.exit
 		return e
-	case p.j.ending.closing:
+	case p.j.closing:
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d takes no more input", p.j.id)
 	case p.queue.closed != "":
-		return p.notInteractive("job %d takes no more input: %s", p.j.id, p.queue.closed)
-	case p.to == nil:
+		return p.j.notInteractive("job %d takes no more input: %s", p.j.id, p.queue.closed)
+	case p.j.stdin == nil:
 		return p.noInput()
-	case in.IfWaiting != "" && (p.j.waiting.watch.now == nil || p.j.waiting.watch.now.ID != in.IfWaiting || p.queue.typed()):
+	case in.IfWaiting != "" && (p.j.waitingFor == nil || p.j.waitingFor.ID != in.IfWaiting || p.queue.typed()):
 		return p.notExpected(in.IfWaiting)
 	}
 	return nil
@@ -239,8 +238,8 @@ func (p *inputPart) writable(in Input) *Error {
 // notExpected returns the error for input that was meant for a wait for input that is over.
 func (p *inputPart) notExpected(id string) *Error {
 	why := "that wait is over, and the job waits for nothing that is known"
-	switch now := p.j.waiting.watch.now; {
-	case p.j.waiting.watch.looker == nil:
+	switch now := p.j.waitingFor; {
+	case p.j.looker == nil:
 		why = "this server cannot tell when this job waits, so no wait of its has an id"
 	case now != nil && now.ID == id:
 		why = "other input is on its way to it"
@@ -248,12 +247,6 @@ func (p *inputPart) notExpected(id string) *Error {
 		why = "that wait is over; the one that goes on now is " + now.ID
 	}
 	e := errorf(CodeInputNotExpected, "job %d does not wait for input as %q: %s; look what it does now, or send it without ifWaiting", p.j.id, id, why)
-	e.Handle = p.j.id
-	return e
-}
-
-func (p *inputPart) notInteractive(format string, args ...any) *Error {
-	e := errorf(CodeNotInteractive, format, args...)
 	e.Handle = p.j.id
 	return e
 }
@@ -368,7 +361,7 @@ func (p *inputPart) armWrite(q *queued) {
 // handInput writes the next input: what the kernel takes at once it writes itself, and it leaves the rest to the
 // writeLoop. It reports whether it has written anything, so that there may be more to do.
 func (p *inputPart) handInput() (wrote bool) {
-	if p.to == nil || !p.queue.ready() || p.j.shell.blocksWrite(p.queue.items[0]) {
+	if p.j.stdin == nil || !p.queue.ready() || p.j.shell.blocksWrite(p.queue.items[0]) {
 		return false
 	}
 	o := p.queue.order()
@@ -416,9 +409,9 @@ func (p *inputPart) onWrote(w writeDone) {
 func (p *inputPart) finishFirst() {
 	q := p.queue.items[0]
 	p.queue.remove(0)
-	if q.close && p.to != nil {
-		_ = p.to.Close() // Best effort: the program sees the end of its input.
-		p.to = nil
+	if q.close && p.j.stdin != nil {
+		_ = p.j.stdin.Close() // Best effort: the program sees the end of its input.
+		p.j.stdin = nil
 	}
 	if q.end != nil {
 		p.withdraw(q, q.end)
@@ -437,7 +430,7 @@ func (p *inputPart) answerWrite(q *queued) {
 // withdraw answers an item with an error that contains the number of bytes written. An item that the writeLoop has is
 // answered when the writeLoop returns it.
 func (p *inputPart) withdraw(q *queued, err *Error) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	if p.queue.writing && p.queue.items[0] == q {
 		q.end = err
 		p.interrupt()
@@ -483,8 +476,8 @@ func (p *inputPart) takeOut(q *queued) {
 
 // interrupt makes the writeLoop return the item that it has. If the input is closed, the writeLoop does so by itself.
 func (p *inputPart) interrupt() {
-	if p.to != nil {
-		p.to.Interrupt(p.queue.writes)
+	if p.j.stdin != nil {
+		p.j.stdin.Interrupt(p.queue.writes)
 	}
 }
 
@@ -568,7 +561,7 @@ func (p *inputPart) review(now time.Time) {
 	p.reviewExpiry(now)
 	if !p.queue.broken.IsZero() && len(p.queue.items) > 0 && !now.Before(p.queue.broken.Add(brokenTime)) {
 		const why = "the program has closed its standard input"
-		p.dropInput(func() *Error { return p.notInteractive("job %d takes no more input: %s", p.j.id, why) })
+		p.dropInput(func() *Error { return p.j.notInteractive("job %d takes no more input: %s", p.j.id, why) })
 		p.queue.closed = why
 	}
 	p.beginFirst()

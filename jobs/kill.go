@@ -149,7 +149,7 @@ func (p *killsPart) killsDue() time.Time {
 }
 
 func (p *killsPart) answer() {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	for _, k := range p.all {
 		r := p.report
 		r.State = p.j.state()

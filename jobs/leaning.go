@@ -22,7 +22,7 @@ func (p *waitingPart) noteAll(m lookedMsg) {
 	}
 	if ends != m.of.output {
 		p.noteMore() // some of it came after the probe
-	} else if f := p.j.waits.follower.Load(); f.Leans() {
+	} else if f := p.j.output.follower.Load(); f.Leans() {
 		f.Poke()
 	}
 }

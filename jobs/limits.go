@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/keeper"
@@ -69,7 +68,6 @@ type limitsPart struct {
 	noPart
 	j *Job
 
-	budget        budget    // its limit of output
 	killAt        time.Time // when it is ended; zero: never, or already done
 	wroteTooMuch  bool      // so it is being ended
 	manyProcesses bool      // so it is being ended
@@ -123,23 +121,6 @@ func (l JobLimits) inEffect() (all []LimitInfo) {
 	return all
 }
 
-// A budget is a job's limit of output. The job's readLoops take from it.
-type budget struct {
-	max  int64 // 0: no limit
-	used atomic.Int64
-}
-
-// take returns how many of n bytes may be kept. Those are the first of them.
-func (b *budget) take(n int) int {
-	if b.max == 0 {
-		return n
-	}
-	over := b.used.Add(int64(n)) - b.max
-	return n - int(min(max(over, 0), int64(n)))
-}
-
-func (b *budget) isOver() bool { return b.max > 0 && b.used.Load() > b.max }
-
 // lifetime returns how long the job may live. 0 means no limit.
 func (p *limitsPart) lifetime() time.Duration {
 	own, all := p.j.spec.KillAfter, p.j.mgr.settings.limits.JobTimeout
@@ -164,7 +145,7 @@ func (p *limitsPart) review(now time.Time) {
 		p.killAt = time.Time{}
 		p.j.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
 	}
-	if !p.wroteTooMuch && p.budget.isOver() {
+	if !p.wroteTooMuch && p.j.output.budget.isOver() {
 		p.wroteTooMuch = true
 		p.endBeyond(LimitOutputBytes, p.j.mgr.settings.limits.ShutdownGrace)
 	}
@@ -198,7 +179,7 @@ func (s *state) intendLimit(limit LimitName) {
 // tellOutput changes the reason of a leader that ended by itself to the limit, if the job has written more than may be
 // kept. So output is never cut silently, no matter which came first.
 func (p *limitsPart) tellOutput() {
-	if e := *p.j.st.exit; p.budget.isOver() && (e.Reason == ReasonExited || e.Reason == ReasonSignaled) {
+	if e := *p.j.st.exit; p.j.output.budget.isOver() && (e.Reason == ReasonExited || e.Reason == ReasonSignaled) {
 		e.Reason, e.Limit = ReasonLimit, LimitOutputBytes
 		p.j.st.exit = &e
 	}

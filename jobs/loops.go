@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"shelld/jobs/internal/follow"
 	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/shellmark"
 	"shelld/jobs/internal/spool"
@@ -31,8 +33,9 @@ type stream struct {
 	spool *spool.Spool
 	done  chan struct{} // closed when readLoop has returned
 
-	display *display          // nil: a pipe
-	marks   *shellmark.Reader // owned by the readLoop; nil: no shell with integration
+	display *display                     // nil: a pipe
+	marks   *shellmark.Reader            // owned by the readLoop; nil: no shell with integration
+	marked  interface{ put(placedMark) } // gets the marks
 
 	last atomic.Int64 // when output last came, or when held back output is due; in nanoseconds since base
 	came atomic.Int64 // when output last came
@@ -55,21 +58,44 @@ type stream struct {
 	draining bool // a drain was requested and has not been answered
 }
 
+// A placedMark is a mark and its offset in the stream.
+type placedMark struct {
+	shellmark.Mark
+	at int64
+}
+
 // A streamEnd is a message from a readLoop to the job's loop about anything other than new output.
 type streamEnd struct {
 	st    *stream
 	ended bool // the stream has ended; else a drain found no more output
 }
 
+// note must be called in a turn.
+func (e streamEnd) note() {
+	e.st.draining = false
+	e.st.ended = e.st.ended || e.ended
+}
+
+// An outputLog records when output was stored.
+type outputLog interface {
+	now() time.Duration
+	output(st *stream, at time.Duration, n int)
+}
+
 // outputs holds the streams of a job and the goroutines that read them.
 type outputs struct {
-	j *Job
+	j *base
 
 	streams []*stream
 	grew    chan struct{}  // readLoops -> run: output was stored; capacity 1
 	ends    chan streamEnd // readLoops -> run
 	loops   sync.WaitGroup // readLoops and writeLoop
 	lifted  atomic.Bool    // the job does not wait for readers (hold.go)
+	budget  budget         // the job's limit of output
+	tape    outputLog      // records the output
+
+	follower atomic.Pointer[follow.Follower] // searches the output for patterns; nil until the first pattern
+	unread   map[Stream]int64                // up to where a client has been given the output; guarded by turns
 }
 
 // readLoop owns the blocking read of one stream. It stores new output and then announces it to the client's side, to
@@ -112,7 +138,7 @@ func (o *outputs) storeCome(st *stream, p []byte) {
 		return
 	}
 	out, marks := st.marks.Read(p)
-	from, over, n := 0, o.j.limits.budget.isOver(), 0
+	from, over, n := 0, o.budget.isOver(), 0
 	if !st.cleaner.due.IsZero() {
 		st.noteHeld() // The new output may release what is held: then the stream is quiet from now on.
 	}
@@ -120,19 +146,19 @@ func (o *outputs) storeCome(st *stream, p []byte) {
 		n += o.keep(st, st.redact(o.j.redaction.set.Load(), out[from:m.At]))
 		n += o.keep(st, st.letGo(true)) // A secret does not continue after a mark, which only the shell writes.
 		from = m.At
-		o.j.shell.watch.put(placedMark{m, st.spool.End()})
+		st.marked.put(placedMark{m, st.spool.End()})
 	}
 	n += o.keep(st, st.redact(o.j.redaction.set.Load(), out[from:]))
 	st.noteHeld()
 	o.noteStored(st, n, over)
 	if len(marks) > 0 {
-		o.j.actor.attend()
+		o.j.turns.attend()
 	}
 }
 
 // store stores new output.
 func (o *outputs) store(st *stream, p []byte) {
-	over := o.j.limits.budget.isOver()
+	over := o.budget.isOver()
 	o.keep(st, p)
 	o.noteStored(st, len(p), over)
 }
@@ -143,11 +169,11 @@ func (o *outputs) keep(st *stream, p []byte) int {
 	now := time.Since(st.base)
 	st.last.Store(int64(max(now, st.cleaner.due.Sub(st.base))))
 	st.came.Store(int64(now))
-	at := o.j.files.recording.now()
-	kept := p[:o.j.limits.budget.take(len(p))]
+	at := o.tape.now()
+	kept := p[:o.budget.take(len(p))]
 	st.display.read(kept)
 	st.spool.Append(kept)
-	o.j.files.recording.output(st, at, len(kept))
+	o.tape.output(st, at, len(kept))
 	st.display.stored()
 	return len(p)
 }
@@ -196,11 +222,11 @@ func (o *outputs) noteGrowth(n int) {
 	} else {
 		o.j.sink.Flood()
 	}
-	if f := o.j.waits.follower.Load(); f != nil {
+	if f := o.follower.Load(); f != nil {
 		f.OutputCame(few)
 	}
 	if few {
-		o.j.actor.attend()
+		o.j.turns.attend()
 		return
 	}
 	select {
@@ -221,7 +247,7 @@ func (o *outputs) noteEnd(st *stream, err error) bool {
 		o.j.log.Debug("read ended", "job", o.j.id, "stream", st.name, "error", err)
 	}
 	end := streamEnd{st, !drained}
-	if o.j.actor.here(func() { o.j.ending.onStreamEnd(end) }) {
+	if o.j.turns.here(end.note) {
 		return drained
 	}
 	select {
@@ -231,3 +257,48 @@ func (o *outputs) noteEnd(st *stream, err error) bool {
 	}
 	return drained
 }
+
+func (o *outputs) streamList() (all []Stream) {
+	for _, st := range o.streams {
+		all = append(all, st.name)
+	}
+	return all
+}
+
+func (o *outputs) streamNames() string { return streamNames(o.streamList()) }
+
+// barrier returns the present end of each stream, as a barrier for an event.
+func (o *outputs) barrier() map[Stream]int64 {
+	after := map[Stream]int64{}
+	for _, st := range o.streams {
+		after[st.name] = st.spool.End()
+	}
+	return after
+}
+
+// unreadable returns the error for stored output that cannot be read at an offset, with advice.
+func (o *outputs) unreadable(off int64, err error, advice string) *Error {
+	if isResource(err) {
+		return resourceError("a read of stored output", err)
+	}
+	e := storeError(err, o.j.folder.Path())
+	e.Message = fmt.Sprintf("the output of job %d is stored at offset %d and cannot be read (%s: %s); %s", o.j.id, off, e.Path, e.Errno, advice)
+	return e
+}
+
+// A budget is a job's limit of output. The job's readLoops take from it.
+type budget struct {
+	max  int64 // 0: no limit
+	used atomic.Int64
+}
+
+// take returns how many of n bytes may be kept. Those are the first of them.
+func (b *budget) take(n int) int {
+	if b.max == 0 {
+		return n
+	}
+	over := b.used.Add(int64(n)) - b.max
+	return n - int(min(max(over, 0), int64(n)))
+}
+
+func (b *budget) isOver() bool { return b.max > 0 && b.used.Load() > b.max }

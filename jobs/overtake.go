@@ -111,8 +111,8 @@ func (p *inputPart) reviewExpiry(now time.Time) {
 		case p.queue.writing:
 			// Even an input with no time at all gets written as far as the kernel takes it at once.
 			q.expired = true
-			if p.to != nil { // if it is closed, the writeLoop returns the item by itself
-				p.to.GiveUp(p.queue.writes)
+			if p.j.stdin != nil { // if it is closed, the writeLoop returns the item by itself
+				p.j.stdin.GiveUp(p.queue.writes)
 			}
 			i++
 		default:

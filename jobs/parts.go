@@ -47,7 +47,7 @@ func (j *Job) newParts() {
 	j.ending = endingPart{j: j, hints: make(chan *Hint, 1)}
 	j.input = inputPart{j: j, orders: make(chan inputOrder, 1), wrote: make(chan writeDone)}
 	j.waits = waitsPart{j: j, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{}}
-	j.reads = readsPart{j: j, unread: map[Stream]int64{}, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
+	j.reads = readsPart{j: j, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
 	j.parts = []part{
 		&j.changes, &j.shell, &j.limits, &j.waiting, &j.ending, &j.display, &j.input,
 		&j.waits, &j.reads, &j.runs, &j.kills, &j.files, &j.asking, &j.idle,
@@ -83,7 +83,7 @@ func (j *Job) owed() (n int) {
 }
 
 // inform lets each part add its share of the job's info.
-func (j *Job) inform(info *Info) {
+func (j *base) inform(info *Info) {
 	for _, p := range j.parts {
 		p.inform(info)
 	}

@@ -48,7 +48,7 @@ func (p *displayPart) takeQueries() { p.takeQueriesTo(math.MaxInt64) }
 // reaches at least up to that offset.
 func (p *displayPart) leaveQueries(others bool, at int64) {
 	if others != p.queries.others {
-		p.heard.reached(at)
+		p.j.heard.reached(at)
 		p.takeQueriesTo(at)
 		p.queries.others = others
 	}
@@ -56,10 +56,10 @@ func (p *displayPart) leaveQueries(others bool, at int64) {
 
 // takeQueriesTo answers the queries in the output before an offset.
 func (p *displayPart) takeQueriesTo(end int64) {
-	if p.heard == nil {
+	if p.j.heard == nil {
 		return
 	}
-	asked, dropped := p.heard.takeAsked(end)
+	asked, dropped := p.j.heard.takeAsked(end)
 	if p.queries.others || p.j.spec.Unanswered {
 		p.dropQueries(asked)
 		asked, dropped = nil, 0
@@ -97,13 +97,13 @@ func (p *displayPart) dropQueries(asked []screen.Query) {
 	if n := len(p.queries.waiting); n > 0 {
 		behind = p.queries.waiting[n-1].To // the job still answers this one
 	}
-	p.heard.screen.Drop(behind, asked[len(asked)-1].To)
+	p.j.heard.screen.Drop(behind, asked[len(asked)-1].To)
 }
 
 // answers reports whether queries are to be answered at all. They are while the leader lives and its input is open:
 // the leader reads the answer, or another process that reads the input.
 func (p *displayPart) answers() bool {
-	return p.j.input.to != nil && p.j.st.exit == nil && p.j.input.queue.closed == ""
+	return p.j.stdin != nil && p.j.st.exit == nil && p.j.input.queue.closed == ""
 }
 
 // answerTo returns a terminal's answer to q, if it is known yet.

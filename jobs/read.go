@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -29,7 +28,6 @@ type readsPart struct {
 	j *Job
 
 	all      []*readReq
-	unread   map[Stream]int64
 	cursor   map[Stream]int64
 	cursorAt map[Stream]*readReq // the read that will move the cursor next
 }
@@ -75,7 +73,7 @@ func (p *readsPart) onRead(m readMsg) {
 		m.reply.fail(p.j.output.noStream("/stream", m.opts.Stream))
 		return
 	case m.opts.Stream == "" && len(p.j.output.streams) > 1:
-		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", p.j.waits.streamNames()))
+		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", p.j.output.streamNames()))
 		return
 	}
 	var off int64
@@ -100,7 +98,7 @@ func (p *readsPart) review(now time.Time) {
 		if r.byCursor() {
 			r.off = p.cursor[r.st.name]
 		}
-		over := p.j.st.status == StatusClosed || p.j.ending.closing || !now.Before(r.deadline)
+		over := p.j.st.status == StatusClosed || p.j.closing || !now.Before(r.deadline)
 		if r.st.spool.End() > r.off || over {
 			p.beginRead(r)
 		}
@@ -109,7 +107,7 @@ func (p *readsPart) review(now time.Time) {
 
 // beginRead begins a read in a goroutine beside the loop. The result comes as a readDoneMsg.
 func (p *readsPart) beginRead(r *readReq) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	r.begun = true
 	if r.byCursor() {
 		p.cursorAt[r.st.name] = r
@@ -149,7 +147,7 @@ func (p *readsPart) onReadDone(m readDoneMsg) {
 		return
 	}
 	if m.err != nil {
-		r.msg.reply.fail(p.unreadable(r.off, m.err, "see to the disk and read again, or read from an offset behind it")) // the cursor does not move
+		r.msg.reply.fail(p.j.output.unreadable(r.off, m.err, "see to the disk and read again, or read from an offset behind it")) // the cursor does not move
 		return
 	}
 	data, end := m.data, r.st.spool.End()
@@ -171,19 +169,9 @@ func (p *readsPart) onReadDone(m readDoneMsg) {
 	if r.byCursor() {
 		p.cursor[r.st.name] = res.NextOffset
 		r.st.take(res.NextOffset)
-		p.unread[r.st.name] = max(p.unread[r.st.name], res.NextOffset)
+		p.j.output.unread[r.st.name] = max(p.j.output.unread[r.st.name], res.NextOffset)
 	}
 	r.msg.reply.ok(res)
-}
-
-// unreadable returns the error for stored output that cannot be read at an offset, with advice.
-func (p *readsPart) unreadable(off int64, err error, advice string) *Error {
-	if isResource(err) {
-		return resourceError("a read of stored output", err)
-	}
-	e := storeError(err, p.j.files.folder.Path())
-	e.Message = fmt.Sprintf("the output of job %d is stored at offset %d and cannot be read (%s: %s); %s", p.j.id, off, e.Path, e.Errno, advice)
-	return e
 }
 
 func (p *readsPart) cancel(tok *token) bool {
@@ -224,7 +212,7 @@ func (o *outputs) goesPast(name Stream) func(Range, error) {
 	var mu sync.Mutex
 	told := map[string]bool{}
 	return func(r Range, err error) {
-		e := storeError(err, o.j.files.folder.Path())
+		e := storeError(err, o.j.folder.Path())
 		mu.Lock()
 		again := told[e.Errno]
 		told[e.Errno] = true

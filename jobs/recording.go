@@ -97,7 +97,7 @@ const (
 // beginRecording begins the recording if one is wanted. It is called when the job has its streams, before they are
 // read.
 func (p *filesPart) beginRecording(env []string) {
-	if !p.j.spec.Record || p.folder == nil {
+	if !p.j.spec.Record || p.j.folder == nil {
 		return
 	}
 	r := &recording{
@@ -276,7 +276,7 @@ func (r *recording) remove() error {
 		return nil
 	}
 	r.giveBack()
-	return r.job.files.folder.Remove(stored.RecordingFile)
+	return r.job.folder.Remove(stored.RecordingFile)
 }
 
 // checkRecord returns an error if a recording is wanted but cannot be stored anywhere.
@@ -288,3 +288,8 @@ func (m *Manager) checkRecord(s *Spec) *Error {
 	e.Name, e.Pointer = "record", "/record"
 	return e
 }
+
+// now and output record for outputs.
+func (p *filesPart) now() time.Duration { return p.recording.now() }
+
+func (p *filesPart) output(st *stream, at time.Duration, n int) { p.recording.output(st, at, n) }

@@ -38,12 +38,12 @@ func (p *inputPart) writeNow(data []byte) (n int, err error) {
 	q, r := p.queue.items[0], p.j.files.recording
 	seen, raw := p.j.files.seen(q)
 	if !seen {
-		return p.to.WriteNow(data)
+		return p.j.stdin.WriteNow(data)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
-	n, err = p.to.WriteNow(data)
+	n, err = p.j.stdin.WriteNow(data)
 	if n > 0 && !raw {
 		seen, _ = p.j.files.seen(q)
 	}

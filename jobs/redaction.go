@@ -9,7 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/ports"
+	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/redact"
 )
 
@@ -33,7 +35,7 @@ const mostOwn = 100
 
 // hide makes a value secret in this job from now on, besides the current values of the vault. An empty value adds
 // nothing. Any goroutine may call it.
-func (j *Job) hide(value string) {
+func (j *base) hide(value string) {
 	h := &j.redaction
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -48,11 +50,11 @@ func (j *Job) hide(value string) {
 
 // hideTyped makes the answer of the person at the client secret, since a program may print it. Text that a client
 // writes by itself is treated like any other output if it is shown.
-func (j *Job) hideTyped(data []byte) { j.hide(strings.TrimSpace(string(data))) }
+func (j *base) hideTyped(data []byte) { j.hide(strings.TrimSpace(string(data))) }
 
 // forgetOwn drops the job's own secret values when the job produces no more output. It first removes them from the
 // job's information.
-func (j *Job) forgetOwn() {
+func (j *base) forgetOwn() {
 	j.info = j.clean(j.info)
 	h := &j.redaction
 	h.mu.Lock()
@@ -107,7 +109,7 @@ func (h *redaction) process(p *Process) *Process {
 }
 
 // clean returns the information about a job without secret values. Names, groups and file paths are not changed.
-func (j *Job) clean(info Info) Info {
+func (j *base) clean(info Info) Info {
 	h := &j.redaction
 	if h.set.Load() == nil {
 		return info
@@ -254,4 +256,19 @@ func (h cleanHandler) attr(a slog.Attr) slog.Attr {
 		}
 	}
 	return a
+}
+
+// foreground returns the foreground process, or nil if none was found.
+func (h *redaction) foreground(f proc.Foreground) *Process {
+	if f.PID == 0 {
+		return nil
+	}
+	return &Process{f.PID, h.command(f.Command)}
+}
+
+func (h *redaction) processes(list []keeper.Proc) (all []Process) {
+	for _, one := range list {
+		all = append(all, Process{one.PID, h.command(one.Command)})
+	}
+	return all
 }

@@ -237,8 +237,8 @@ func (j *Job) Sent(name Stream, off int64) {
 
 // Hold keeps the job's files until release is called, even if the job is removed meanwhile. It is for an answer that
 // quotes output. release may be called more than once.
-func (j *Job) Hold() (release func()) { return j.files.fileHolds.hold(&j.files.fileHolds.answers) }
+func (j *Job) Hold() (release func()) { return j.holds.hold(&j.holds.answers) }
 
 // HoldUnsent keeps the job's files from being deleted when the server lets go of the job. It does not protect them
 // from a removal. It is for output that is being sent.
-func (j *Job) HoldUnsent() (release func()) { return j.files.fileHolds.hold(&j.files.fileHolds.lanes) }
+func (j *Job) HoldUnsent() (release func()) { return j.holds.hold(&j.holds.lanes) }

@@ -81,7 +81,7 @@ func (p *runsPart) reviewEnded(r *runReq, now time.Time) bool {
 	if p.j.st.status != StatusClosed && !ended && now.Before(r.drainUntil) {
 		return false
 	}
-	r.reply.ok(p.result(r, ended || p.j.files.isVacant()))
+	r.reply.ok(p.result(r, ended || p.j.isVacant()))
 	return true
 }
 
@@ -99,7 +99,7 @@ func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 	if p.j.waiting.asksInput(&r.look, now) {
 		return false
 	}
-	r.deadline, r.timedOut, r.waiting = time.Time{}, true, p.j.waiting.watch.now
+	r.deadline, r.timedOut, r.waiting = time.Time{}, true, p.j.waitingFor
 	if r.opts.Background {
 		r.reply.ok(p.result(r, false))
 		return true
@@ -109,11 +109,11 @@ func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 }
 
 func (p *runsPart) result(r *runReq, complete bool) RunResult {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	res := RunResult{Info: p.j.snapshot(), TimedOut: r.timedOut, Complete: complete, Hint: r.hint, Waiting: r.waiting, Output: map[Stream]Range{}}
 	for _, s := range res.Info.Streams {
 		res.Output[s.Name] = Range{From: 0, To: s.NextOffset}
-		p.j.reads.unread[s.Name] = max(p.j.reads.unread[s.Name], s.NextOffset)
+		p.j.output.unread[s.Name] = max(p.j.output.unread[s.Name], s.NextOffset)
 	}
 	return res
 }

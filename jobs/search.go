@@ -345,7 +345,7 @@ func searchError(j *Job, err error) *Error {
 		return e
 	}
 	if errors.As(err, &unread) {
-		return j.reads.unreadable(unread.Offset, unread.Err, "see to the disk and search again, or search around it: give handle, stream, and from or to")
+		return j.output.unreadable(unread.Offset, unread.Err, "see to the disk and search again, or search around it: give handle, stream, and from or to")
 	}
 	e := errorf(CodeLimitExceeded, "%v in the output of job %d; make the pattern simpler, or look for a literal", err, j.id)
 	e.Limit, e.Max = "patternTimeMs", match.TimeLimit.Milliseconds()

@@ -53,13 +53,13 @@ var hiddenAfter = []time.Duration{
 
 // asksSecrets reports whether the client is to be asked for the passwords of this job.
 func (p *waitingPart) asksSecrets() bool {
-	return p.j.mgr.settings.secrets.Ask && p.j.term != nil && p.canWait()
+	return p.j.mgr.settings.secrets.Ask && p.j.term != nil && p.j.canWait()
 }
 
 // watchesEcho reports whether the echo setting matters: the client is to be asked for passwords, or input is queued
 // that only the person at the client may type while echo is off.
 func (p *waitingPart) watchesEcho() bool {
-	return p.asksSecrets() || p.j.mgr.settings.secrets.ClientOnly && p.j.term != nil && p.canWait() && len(p.j.input.queue.items) > 0
+	return p.asksSecrets() || p.j.mgr.settings.secrets.ClientOnly && p.j.term != nil && p.j.canWait() && len(p.j.input.queue.items) > 0
 }
 
 // hidesInput reports whether the terminal reads a line without echo, as for a password.
@@ -115,7 +115,7 @@ func (p *waitingPart) asker() func() *Process {
 		if err != nil {
 			return nil
 		}
-		return p.j.changes.somebody(f)
+		return p.j.redaction.foreground(f)
 	}
 }
 
@@ -123,7 +123,7 @@ func (p *waitingPart) asker() func() *Process {
 // is over.
 func (p *waitingPart) askSecret() {
 	s, l := &p.secret, &p.watch
-	w := l.now
+	w := p.j.waitingFor
 	if s.asked != "" && (w == nil || w.ID != s.asked) {
 		p.j.sink.Event(Event{Secret: &SecretAsk{WaitID: s.asked, Over: true}})
 		s.asked = ""
@@ -138,7 +138,7 @@ func (p *waitingPart) askSecret() {
 		s.attempt = 1
 	}
 	s.asked, s.last, s.pid, s.command = w.ID, w.ID, w.PID, command
-	p.j.sink.Event(Event{After: p.j.waits.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
+	p.j.sink.Event(Event{After: p.j.output.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
 }
 
 // askingCommand returns the command of the foreground process or, if that is not known, the command that the job was

@@ -72,7 +72,7 @@ func (p *inputPart) typeItem(t *typing, item SendItem, pointer string) *Error {
 	case item.Paste != nil && p.j.term == nil:
 		t.addText(*item.Paste)
 	case item.Paste != nil:
-		b := screen.Paste(*item.Paste, p.j.display.modes())
+		b := screen.Paste(*item.Paste, p.j.modes())
 		t.add(b...)
 		clear(b) // it may be a secret
 	default:
@@ -84,9 +84,9 @@ func (p *inputPart) typeItem(t *typing, item SendItem, pointer string) *Error {
 
 func (p *inputPart) typeKey(t *typing, name string, count int) *Error {
 	if p.j.term == nil {
-		return p.notInteractive("job %d has a pipe and no terminal: send text, or start it in pty mode to press keys", p.j.id)
+		return p.j.notInteractive("job %d has a pipe and no terminal: send text, or start it in pty mode to press keys", p.j.id)
 	}
-	b, err := screen.Encode([]string{name}, p.j.display.modes())
+	b, err := screen.Encode([]string{name}, p.j.modes())
 	if err != nil {
 		e := errorf(CodeInvalidKey, "%v%s; nothing was sent", err, names.KeyAdvice(name))
 		e.Valid, e.Name, e.Near = screen.KeyNames(), name, names.NearKey(name)
@@ -100,13 +100,13 @@ func (p *inputPart) typeKey(t *typing, name string, count int) *Error {
 
 func (p *inputPart) typeMouse(t *typing, m screen.MouseEvent, pointer string) *Error {
 	if p.j.term == nil {
-		return p.notInteractive("job %d has a pipe and no terminal: there is no mouse; start it in pty mode", p.j.id)
+		return p.j.notInteractive("job %d has a pipe and no terminal: there is no mouse; start it in pty mode", p.j.id)
 	}
 	if m.Row >= p.j.info.Rows || m.Col >= p.j.info.Cols {
 		return Invalid(pointer, "row %d, column %d lies outside the terminal of %d rows and %d columns, which count from 0; nothing was sent",
 			m.Row, m.Col, p.j.info.Rows, p.j.info.Cols)
 	}
-	b, err := screen.EncodeMouse(m, p.j.display.modes())
+	b, err := screen.EncodeMouse(m, p.j.modes())
 	if err != nil {
 		return Invalid(pointer, "%v; nothing was sent", err)
 	}
@@ -119,11 +119,11 @@ func (p *inputPart) noInput() *Error {
 	const otherwise = `; start it with "stdin": "open" to write to it`
 	switch {
 	case p.j.spec.StdinText != nil:
-		return p.notInteractive("job %d reads the text that it was started with, and nothing more"+otherwise, p.j.id)
+		return p.j.notInteractive("job %d reads the text that it was started with, and nothing more"+otherwise, p.j.id)
 	case p.j.spec.StdinFile != "":
-		return p.notInteractive("job %d reads the file %s"+otherwise, p.j.id, p.j.spec.StdinFile)
+		return p.j.notInteractive("job %d reads the file %s"+otherwise, p.j.id, p.j.spec.StdinFile)
 	}
-	return p.notInteractive("job %d has no standard input; start it with \"stdin\": \"open\", or in pty mode", p.j.id)
+	return p.j.notInteractive("job %d has no standard input; start it with \"stdin\": \"open\", or in pty mode", p.j.id)
 }
 
 // A writeDone is the result of one write to the job.

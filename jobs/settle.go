@@ -19,7 +19,7 @@ const (
 func (p *endingPart) settle(next step) {
 	p.j.st.step, p.settleFrom = next, time.Now()
 	p.j.display.settleScreen()
-	if f := p.j.waits.follower.Load(); f != nil {
+	if f := p.j.output.follower.Load(); f != nil {
 		p.settling = new(token)
 		f.Sync(p.settling, nil, true)
 	}
@@ -28,7 +28,7 @@ func (p *endingPart) settle(next step) {
 // settleUntil returns until when the end waits for matches.
 func (p *endingPart) settleUntil() time.Time {
 	switch {
-	case p.closing:
+	case p.j.closing:
 		return p.settleFrom.Add(catchUpShutdown)
 	case len(p.j.kills.all) > 0:
 		return p.settleFrom.Add(catchUpKilled)
@@ -38,7 +38,7 @@ func (p *endingPart) settleUntil() time.Time {
 
 // catchUpUntil returns until when the end waits for the follower; zero: it does not wait, or the follower gives up.
 func (p *endingPart) catchUpUntil() time.Time {
-	if p.settling == nil || p.j.waits.follower.Load().GivesUp(p.settling) {
+	if p.settling == nil || p.j.output.follower.Load().GivesUp(p.settling) {
 		return time.Time{}
 	}
 	return p.settleUntil()
@@ -49,6 +49,6 @@ func (p *endingPart) catchUpUntil() time.Time {
 func (p *endingPart) reviewSettle(now time.Time) {
 	if until := p.catchUpUntil(); !until.IsZero() && !now.Before(until) {
 		p.j.log.Warn("patterns cannot keep up with the output of an ended job", "job", p.j.id)
-		p.j.waits.follower.Load().GiveUp(p.settling, p.closing || len(p.j.kills.all) > 0)
+		p.j.output.follower.Load().GiveUp(p.settling, p.j.closing || len(p.j.kills.all) > 0)
 	}
 }

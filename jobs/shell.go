@@ -67,12 +67,6 @@ type shellWatch struct {
 	cwd       string
 }
 
-// A placedMark is a mark and its offset in the stream.
-type placedMark struct {
-	shellmark.Mark
-	at int64
-}
-
 func (s *shellWatch) put(m placedMark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,10 +122,6 @@ func (p *shellPart) takeMarks() {
 		}
 	}
 }
-
-// tellsDirectory reports whether the shell itself reports its current directory. Then the reports of programs do not
-// count.
-func (s *shellWatch) tellsDirectory() bool { return s != nil && s.cwd != "" }
 
 // ready handles the mark that the shell reads a line. A prompt that is drawn again has this mark once more. While a
 // command runs, the Reader lets no such mark through.
@@ -209,9 +199,9 @@ func (s *shellWatch) handing() bool {
 func (p *shellPart) ended(m placedMark) {
 	s := p.watch
 	if m.Cwd != "" && m.Cwd != s.cwd {
-		s.cwd = m.Cwd
+		s.cwd, p.j.shellTells = m.Cwd, true
 		p.j.info.CurrentDirectory = p.j.redaction.text(m.Cwd)
-		p.j.changes.untold.Add(Changed{What: ChangeDirectory, Directory: p.j.info.CurrentDirectory})
+		p.j.untold.Add(Changed{What: ChangeDirectory, Directory: p.j.info.CurrentDirectory})
 	}
 	switch {
 	case s.current != nil:

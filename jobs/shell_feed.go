@@ -119,7 +119,7 @@ func (p *shellPart) feedLoop(s *shellWatch) {
 				clear(text)
 			}
 			if s.feeding.Add(-1) == 0 && s.awaited.Swap(false) {
-				p.j.actor.mail.Poke()
+				p.j.mail.Poke()
 			}
 		case <-p.j.ended:
 			return

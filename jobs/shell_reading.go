@@ -63,7 +63,7 @@ func (p *shellPart) reviewReading() {
 // was no activity since.
 func (p *shellPart) waitsSince(look int) bool {
 	l := &p.j.waiting.watch
-	return l.now != nil && l.ofTaken >= look && l.of == p.j.waiting.activity()
+	return p.j.waitingFor != nil && l.ofTaken >= look && l.of == p.j.waiting.activity()
 }
 
 // editsSince reports whether the probe with this number, or a later one, has seen the shell's line editor read, and
@@ -78,12 +78,12 @@ func (p *shellPart) editsSince(look int) bool {
 // Then the probe must have seen its line editor.
 func (p *shellPart) leaderReads() bool {
 	l := &p.j.waiting.watch
-	return l.now != nil && l.of == p.j.waiting.activity() && l.now.PID == p.j.info.PID && (l.now.Confidence == inputwait.Exact || p.editorReads())
+	return p.j.waitingFor != nil && l.of == p.j.waiting.activity() && p.j.waitingFor.PID == p.j.info.PID && (p.j.waitingFor.Confidence == inputwait.Exact || p.editorReads())
 }
 
 // editorReads reports whether, by the state of the terminal, the process that reads it is the line editor of a shell.
 func (p *shellPart) editorReads() bool {
-	w := p.j.waiting.watch.now
+	w := p.j.waitingFor
 	return w != nil && rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && p.editsLines()
 }
 
@@ -92,7 +92,7 @@ func (p *shellPart) editorReads() bool {
 // includes its builtin read. fish may not have turned on bracketed paste: a handler of its prompt does that, and an
 // interrupt ends the handler.
 func (p *shellPart) editsLines() bool {
-	return p.watch.kind == shellmark.Fish || p.j.display.heard != nil && p.j.display.modes().BracketedPaste
+	return p.watch.kind == shellmark.Fish || p.j.heard != nil && p.j.modes().BracketedPaste
 }
 
 // blocksWrite reports whether an item waits until the shell has begun a command that came before it: input that is
@@ -149,7 +149,7 @@ func (s *shellWatch) starts() bool {
 // reads its first line also waits for input. So the wait counts only after all marks that the shell has written before
 // are handled.
 func (p *shellPart) startAsks() *WaitingForInput {
-	w := p.j.waiting.watch.now
+	w := p.j.waitingFor
 	switch {
 	case !p.watch.starts() || w == nil || p.j.waiting.watch.of != p.j.waiting.activity():
 		return nil

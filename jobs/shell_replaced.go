@@ -163,11 +163,11 @@ func (p *shellPart) takeImage(same bool, err error) bool {
 func (p *shellPart) leaveReplaced() {
 	s := p.watch
 	s.replaced = true
-	s.files.Forget() // if there was no first prompt
-	s.cwd = ""       // The reported directory stays; the new program may report another one.
+	s.files.Forget()                  // if there was no first prompt
+	s.cwd, p.j.shellTells = "", false // The reported directory stays; the new program may report another one.
 	p.j.info.Integration = ""
-	p.j.changes.untold.Add(Changed{What: ChangeIntegration})
-	p.j.actor.mail.Poke() // This turn may already have reported its changes.
+	p.j.untold.Add(Changed{What: ChangeIntegration})
+	p.j.mail.Poke() // This turn may already have reported its changes.
 	p.left(s.why, func() *Error { return p.noIntegration(s.why) })
 }
 

@@ -60,12 +60,10 @@ type plan struct {
 
 // starting makes the process of a job, and answers the start request.
 type starting struct {
-	j     *Job
-	place string // the path of the job's directory when it started
+	j *Job
 
-	heldUp    atomic.Bool // run waits for the login shell or a person (start_held.go)
-	begin     *startReq
-	unstarted *Error // the error of a failed start; also read after the mail is closed
+	heldUp atomic.Bool // run waits for the login shell or a person (start_held.go)
+	begin  *startReq
 }
 
 // start makes the process. The search for directories and commands takes as long as the file system needs. Meanwhile,
@@ -75,13 +73,13 @@ type starting struct {
 func (s *starting) start() {
 	l, err := s.prepare()
 	if err != nil {
-		s.j.actor.lock.Lock()
-		defer s.j.actor.lock.Unlock()
+		s.j.lock.Lock()
+		defer s.j.lock.Unlock()
 		s.startFailed(err)
 		return
 	}
 	s.j.actor.turn(func() { s.onStarted(l) })
-	l.proc.Notify(s.j.actor.attend)
+	l.proc.Notify(s.j.turns.attend)
 }
 
 // prepare plans and launches the job. It holds the job's directory open from its check to the launch, and no longer.
@@ -104,7 +102,7 @@ func (s *starting) prepare() (*launched, *Error) {
 }
 
 func (s *starting) startFailed(err *Error) {
-	s.j.st.status, s.unstarted = StatusFailed, err
+	s.j.st.status, s.j.unstarted = StatusFailed, err
 	s.j.actor.quit.Store(true)
 	s.j.spec.forgetWatches()
 	s.j.mgr.registry.forget(s.j)
@@ -134,14 +132,14 @@ func (s *starting) onStarted(l *launched) {
 }
 
 func (s *starting) attach(l *launched) {
-	s.j.proc, s.j.ending.facts, s.j.input.to, s.j.term = l.proc, l.proc.Events(), l.input, l.term
+	s.j.proc, s.j.ending.facts, s.j.stdin, s.j.term = l.proc, l.proc.Events(), l.input, l.term
 	s.j.process.Store(&processHandle{l.proc})
-	s.j.waiting.watch.looker = l.looker
+	s.j.looker = l.looker
 	// -1: the job is probed even if it never prints anything.
 	s.j.waiting.watch.seen.output, s.j.waiting.secret.seen.output = -1, -1
 	now := time.Now()
 	if a := s.j.mgr.settings.archive; a != nil {
-		s.j.files.folder = a.folder(s.j.id)
+		s.j.folder = a.folder(s.j.id)
 	}
 	for _, o := range l.outputs {
 		s.j.output.streams = append(s.j.output.streams, &stream{name: o.name, src: o.src, base: now, spool: s.j.files.openSpool(o.name), done: make(chan struct{}), room: make(chan struct{}, 1)})
@@ -152,14 +150,16 @@ func (s *starting) attach(l *launched) {
 	s.j.shell.none = l.noShell
 	if l.shell != nil {
 		s.j.shell.watch, s.j.output.streams[0].marks = l.shell.watch, l.shell.reader
+		s.j.output.streams[0].marked = l.shell.watch
+		s.j.shellFiles = l.shell.watch.files
 		s.j.output.loops.Add(1)
 		go s.j.shell.feedLoop(s.j.shell.watch)
 	}
-	if s.j.input.to != nil {
+	if s.j.stdin != nil {
 		s.j.output.loops.Add(1)
-		go s.j.input.writeLoop(s.j.input.to, s.j.term)
+		go s.j.input.writeLoop(s.j.stdin, s.j.term)
 	}
-	s.j.starting.place = l.plan.place()
+	s.j.place = l.plan.place()
 	s.j.info = Info{
 		Description: s.j.spec.Description, Group: s.j.spec.Group, Command: s.j.spec.Command,
 		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
@@ -171,8 +171,8 @@ func (s *starting) attach(l *launched) {
 		s.j.redaction.wanted = proc.JoinArguments(l.plan.argv)
 	}
 	s.j.limits.begin()
-	if s.j.files.folder != nil {
-		s.j.info.OutputDirectory = s.j.files.folder.Path()
+	if s.j.folder != nil {
+		s.j.info.OutputDirectory = s.j.folder.Path()
 	}
 	if l.term != nil {
 		s.j.info.Cols, s.j.info.Rows = l.plan.cols, l.plan.rows

@@ -59,7 +59,7 @@ func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error
 			return came, nil
 		case <-j.mgr.end.begun:
 			return came, errClosedServer()
-		case <-j.actor.mail.Wake():
+		case <-j.mail.Wake():
 		}
 	}
 }
@@ -68,7 +68,7 @@ func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error
 // cancelled, or the job or the server is ended.
 func (s *starting) sortMail(h holdUp) (broken *Error) {
 	var canceled []request
-	s.j.actor.mail.Edit(func(queue []message) []message {
+	s.j.mail.Edit(func(queue []message) []message {
 		for i := 0; i < len(queue); i++ {
 			switch m := queue[i].(type) {
 			case quitMsg, shutdownMsg:

@@ -260,9 +260,9 @@ const noStreams = "this job has no stream: all that it writes goes to files; loo
 func (o *outputs) noStream(pointer string, name Stream) *Error {
 	file := map[Stream]string{Stdout: o.j.spec.StdoutFile, Stderr: o.j.spec.StderrFile}[name]
 	if file == "" {
-		return Invalid(pointer, "this job has no stream %q; it has %s", name, o.j.waits.streamNames())
+		return Invalid(pointer, "this job has no stream %q; it has %s", name, o.streamNames())
 	}
-	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, o.j.waits.streamNames())
+	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, o.streamNames())
 }
 
 // tooLong returns the error for a command line that is too long for the system. Linux accepts 128 KiB per argument. All

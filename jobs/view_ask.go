@@ -26,7 +26,6 @@ type displayPart struct {
 	noPart
 	j *Job
 
-	heard    *display // nil: pipe mode
 	sizes    view.Sizes
 	glance   glancer
 	view     *view.View // nil until the screen is needed
@@ -63,8 +62,8 @@ func (m shownMsg) deliver(j *Job)  { j.display.onShown(m) }
 func (p *displayPart) theView() *view.View {
 	if p.view == nil {
 		p.view = view.New(view.Source{
-			Spool: p.j.output.stream(PTY).spool, Sizes: &p.sizes, Queries: &p.heard.screen,
-			Told: p.heard.last, Clean: p.j.redaction.text, Ended: p.j.ended, Log: p.j.log.With("job", p.j.id),
+			Spool: p.j.output.stream(PTY).spool, Sizes: &p.sizes, Queries: &p.j.heard.screen,
+			Told: p.j.heard.last, Clean: p.j.redaction.text, Ended: p.j.ended, Log: p.j.log.With("job", p.j.id),
 		})
 	}
 	return p.view
@@ -83,8 +82,8 @@ func (p *displayPart) releaseView() {
 }
 
 func (p *displayPart) onScreen(m screenMsg) {
-	if p.heard == nil {
-		m.reply.fail(p.j.input.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", p.j.id))
+	if p.j.heard == nil {
+		m.reply.fail(p.j.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", p.j.id))
 		return
 	}
 	r := &screenReq{reply: m.reply}

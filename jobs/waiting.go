@@ -75,12 +75,6 @@ func (c *InputCondition) accepts(w *WaitingForInput) bool {
 // InputWaiting reports that a job waits for input or, if Waiting is false, that the wait with this ID is over.
 type InputWaiting struct{ WaitingForInput }
 
-// A looker probes whether a job waits for input. quiet is the time since the last output or input. Only one
-// goroutine calls it at a time.
-type looker interface {
-	Look(quiet time.Duration) inputwait.Verdict
-}
-
 // lookAfter is the schedule of probes after output or input. Most programs have begun to read after half a
 // millisecond. After the schedule, the next probe follows after a quarter of the quiet time, but not before
 // slowLook and not later than slowestLook.
@@ -122,7 +116,6 @@ type inputWatch struct {
 	tell atomic.Bool // reports go to the client. Any goroutine may set it
 
 	// Guarded by turns:
-	looker   looker // nil: input detection is not available
 	telling  bool
 	begun    int       // number of probes begun
 	under    bool      // the last probe is still running
@@ -133,7 +126,6 @@ type inputWatch struct {
 	ofTaken  int // the last probe that saw the job wait; the known state dates from it
 	reader   reading
 
-	now    *WaitingForInput // the present wait of the job; nil: none known
 	told   *WaitingForInput // the wait last reported to the client
 	toldAt time.Time        // when it was reported
 	not    string           // why it is not known to wait
@@ -211,18 +203,13 @@ func (p *waitingPart) activeAt() time.Time {
 	return at
 }
 
-// canWait reports whether the job can wait for input at all, as far as the server knows.
-func (p *waitingPart) canWait() bool {
-	return p.watch.looker != nil && p.j.input.to != nil && p.j.st.exit == nil
-}
-
 // review begins a probe if one is due, and reports the known state.
 func (p *waitingPart) review(now time.Time) {
 	l := &p.watch
-	if l.looker == nil {
+	if p.j.looker == nil {
 		return
 	}
-	if !p.canWait() {
+	if !p.j.canWait() {
 		p.noWait("")
 		p.answerLooked(now)
 		p.tell(now)
@@ -238,7 +225,7 @@ func (p *waitingPart) review(now time.Time) {
 	}
 	if a := p.activity(); a != l.seen {
 		l.seen, l.at = a, p.activeAt().Add(lookAfter[0])
-		if due := p.activeAt().Add(storeLookTime); l.now == nil || l.storeAt.IsZero() || due.Before(l.storeAt) {
+		if due := p.activeAt().Add(storeLookTime); p.j.waitingFor == nil || l.storeAt.IsZero() || due.Before(l.storeAt) {
 			l.storeAt = due // If the job is known to wait, output does not postpone the probe that would find that it goes on.
 		}
 	}
@@ -268,7 +255,7 @@ func (p *waitingPart) lookForStore(now time.Time) {
 		return
 	}
 	quiet := now.Sub(p.activeAt())
-	if !p.wanted() && (quiet >= storeLookTime || l.now != nil) {
+	if !p.wanted() && (quiet >= storeLookTime || p.j.waitingFor != nil) {
 		p.needLook()
 	}
 	l.storeAt = now.Add(max(quiet, storeLookTime))
@@ -279,7 +266,7 @@ func (p *waitingPart) lookForStore(now time.Time) {
 
 // storeLookAt returns the time of the next probe for info.json; zero: none is due.
 func (p *waitingPart) storeLookAt() (t time.Time) {
-	if p.j.files.folder != nil && !p.watch.under && p.canWait() {
+	if p.j.folder != nil && !p.watch.under && p.j.canWait() {
 		t = p.watch.storeAt
 	}
 	return t
@@ -288,14 +275,14 @@ func (p *waitingPart) storeLookAt() (t time.Time) {
 // wanted reports whether anything needs to know if the job waits for input.
 func (p *waitingPart) wanted() bool {
 	l := &p.watch
-	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.j.waits.follower.Load().Leans() || p.forSecret() || p.j.shell.watch.handing() || p.j.shell.watch.needsReading() || p.j.shell.missesEnd() || slices.ContainsFunc(p.j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.j.output.follower.Load().Leans() || p.forSecret() || p.j.shell.watch.handing() || p.j.shell.watch.needsReading() || p.j.shell.missesEnd() || slices.ContainsFunc(p.j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
 }
 
 // lookAt returns the time of the next probe; zero: none until something happens.
 func (p *waitingPart) lookAt() (t time.Time) {
 	l := &p.watch
 	switch {
-	case l.looker == nil || l.under || !p.canWait():
+	case p.j.looker == nil || l.under || !p.j.canWait():
 		return t
 	case l.want > l.begun:
 		return p.j.epoch
@@ -308,7 +295,7 @@ func (p *waitingPart) lookAt() (t time.Time) {
 // needLook requests a probe that begins at once, or when the running one has ended. It returns the number of
 // that probe.
 func (p *waitingPart) needLook() int {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	p.watch.want = p.watch.begun + 1
 	return p.watch.want
 }
@@ -318,8 +305,8 @@ func (p *waitingPart) beginLook(now time.Time) {
 	l.begun++
 	l.under = true
 	m := lookedMsg{number: l.begun, of: p.activity()}
-	m.asked = l.now == nil || l.promptOf != m.of
-	quiet, looks := now.Sub(p.activeAt()), l.looker
+	m.asked = p.j.waitingFor == nil || l.promptOf != m.of
+	quiet, looks := now.Sub(p.activeAt()), p.j.looker
 	var prompt func() (line string, moved bool)
 	if m.asked {
 		prompt = p.promptReader(l.of.output)
@@ -352,14 +339,14 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 	if p.j.shell.watch.starts() {
 		p.j.shell.watch.front = m.asker
 	}
-	if p.canWait() {
-		if m.verdict.Reader != 0 && m.of == p.activity() && !p.owesAnswer() && !p.j.output.holdsBack() {
+	if p.j.canWait() {
+		if m.verdict.Reader != 0 && m.of == p.activity() && !p.owesAnswer() && !p.holdsBack() {
 			l.reader = reading{m.verdict.Reader, m.number, m.of}
 		}
 		switch v := m.verdict; {
 		case !v.Waiting && v.Again == 0: // counts even if output or input came meanwhile
 			p.take(m, now)
-		case m.of == p.activity() && !p.owesAnswer() && !p.j.output.holdsBack():
+		case m.of == p.activity() && !p.owesAnswer() && !p.holdsBack():
 			p.take(m, now)
 		default:
 			if v.Waiting {
@@ -422,10 +409,10 @@ func (p *waitingPart) take(m lookedMsg, now time.Time) {
 	w := WaitingForInput{
 		Waiting: true, State: v.State, Kind: InputKind(v.Kind), Since: now, PID: v.PID, Why: v.Why, Confidence: v.Confidence,
 	}
-	if w.Kind == InputRaw && p.j.display.heard != nil && p.j.display.modes().AlternateScreen {
+	if w.Kind == InputRaw && p.j.heard != nil && p.j.modes().AlternateScreen {
 		w.Kind = InputFullscreen
 	}
-	if old := l.now; old != nil && old.PID == w.PID && old.Kind == w.Kind && !p.goneOn(m) {
+	if old := p.j.waitingFor; old != nil && old.PID == w.PID && old.Kind == w.Kind && !p.goneOn(m) {
 		w.ID, w.Since = old.ID, old.Since
 	} else {
 		l.count++
@@ -433,10 +420,10 @@ func (p *waitingPart) take(m lookedMsg, now time.Time) {
 	}
 	if m.asked {
 		w.Prompt, l.promptOf = m.prompt, m.of
-	} else if l.now != nil { // no output or input since the prompt was read
-		w.Prompt = l.now.Prompt
+	} else if p.j.waitingFor != nil { // no output or input since the prompt was read
+		w.Prompt = p.j.waitingFor.Prompt
 	}
-	l.now, l.not, l.asker, l.turns = &w, "", m.asker, v.Turns
+	p.j.waitingFor, l.not, l.asker, l.turns = &w, "", m.asker, v.Turns
 	l.doubt, l.of, l.ofTaken = time.Time{}, m.of, m.number
 	p.noteAll(m)
 	p.j.publish()
@@ -457,7 +444,7 @@ func (p *waitingPart) goneOn(m lookedMsg) bool {
 	case m.verdict.Kind != inputwait.Raw:
 		return true
 	}
-	return l.now.Kind == InputRaw && m.asked && (m.moved || letters(m.prompt) != letters(l.now.Prompt))
+	return p.j.waitingFor.Kind == InputRaw && m.asked && (m.moved || letters(m.prompt) != letters(p.j.waitingFor.Prompt))
 }
 
 func letters(line string) string {
@@ -475,9 +462,9 @@ func letters(line string) string {
 func (p *waitingPart) takeNot(v inputwait.Verdict, now time.Time) {
 	l := &p.watch
 	switch {
-	case l.now != nil && v.Again > 0: // It may be the same wait; a later probe decides.
+	case p.j.waitingFor != nil && v.Again > 0: // It may be the same wait; a later probe decides.
 		return
-	case l.now != nil && !v.Stopped && !v.Blocked:
+	case p.j.waitingFor != nil && !v.Stopped && !v.Blocked:
 		if l.doubt.IsZero() {
 			l.doubt = now
 		}
@@ -493,8 +480,8 @@ func (p *waitingPart) takeNot(v inputwait.Verdict, now time.Time) {
 func (p *waitingPart) noWait(why string) {
 	l := &p.watch
 	l.not, l.doubt = why, time.Time{}
-	if l.now != nil {
-		l.now = nil
+	if p.j.waitingFor != nil {
+		p.j.waitingFor = nil
 		p.j.publish()
 		p.j.files.recordWait(time.Now())
 	}
@@ -515,25 +502,25 @@ func (p *waitingPart) noteInput(answer bool) {
 // tell reports to the client any change that it does not know yet.
 func (p *waitingPart) tell(now time.Time) {
 	l := &p.watch
-	if !l.telling || now.Before(l.tellAt()) {
+	if !l.telling || now.Before(p.tellAt()) {
 		return
 	}
-	if l.told != nil && (l.now == nil || l.now.ID != l.told.ID) {
-		p.j.sink.Event(Event{After: p.j.waits.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
+	if l.told != nil && (p.j.waitingFor == nil || p.j.waitingFor.ID != l.told.ID) {
+		p.j.sink.Event(Event{After: p.j.output.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
 		l.told = nil
 	}
-	if w := l.now; w != nil && l.of == p.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
-		p.j.sink.Event(Event{After: p.j.waits.barrier(), Waiting: &InputWaiting{*p.j.redaction.waiting(w)}})
+	if w := p.j.waitingFor; w != nil && l.of == p.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
+		p.j.sink.Event(Event{After: p.j.output.barrier(), Waiting: &InputWaiting{*p.j.redaction.waiting(w)}})
 		l.told, l.toldAt = w, now
 	}
 }
 
 // tellAt returns when the client is sent a wait that follows another one: if a program takes keys and prints
 // line by line, each line begins a new wait. Zero: at once.
-func (l *inputWatch) tellAt() (t time.Time) {
-	if now, told := l.now, l.told; now != nil && told != nil && now.ID != told.ID &&
+func (p *waitingPart) tellAt() (t time.Time) {
+	if now, told := p.j.waitingFor, p.watch.told; now != nil && told != nil && now.ID != told.ID &&
 		now.State == inputwait.Listening && told.State == inputwait.Listening {
-		t = l.toldAt.Add(tellRest)
+		t = p.watch.toldAt.Add(tellRest)
 	}
 	return t
 }
@@ -548,7 +535,7 @@ func (w *WaitSpec) forInput() bool {
 // output.
 func (p *waitingPart) holdsInput(w *wait, c *InputCondition) bool {
 	l := &p.watch
-	if l.now == nil || l.ofTaken < w.lookFrom || l.of != p.activity() {
+	if p.j.waitingFor == nil || l.ofTaken < w.lookFrom || l.of != p.activity() {
 		return false
 	}
 	if q := w.input; q != nil && int(q.written) < len(q.data) {
@@ -557,5 +544,15 @@ func (p *waitingPart) holdsInput(w *wait, c *InputCondition) bool {
 	if w.exec != nil && w.exec.command.Finished {
 		return false // It is its shell that waits.
 	}
-	return c.accepts(l.now)
+	return c.accepts(p.j.waitingFor)
+}
+
+// holdsBack reports whether output has come that will be stored soon. The echo of a command we injected does not count
+// while the shell is to take the command: if the shell is then seen to read, it has printed the whole echo, and does
+// not run the command.
+func (p *waitingPart) holdsBack() bool {
+	return slices.ContainsFunc(p.j.output.streams, func(st *stream) bool {
+		is := st.holding.Load()
+		return is == holdsShortly || is == holdsLine && !p.j.shell.watch.handing()
+	})
 }

@@ -42,7 +42,7 @@ const soon = 300 * time.Millisecond
 
 // answerLookedAt answers a job/get as soon as it is known whether the job waits for input.
 func (p *waitingPart) answerLookedAt(m infoMsg, info Info) {
-	if !p.canWait() {
+	if !p.j.canWait() {
 		info.Waiting = p.nowWaiting()
 		m.reply.ok(info)
 		return
@@ -54,11 +54,11 @@ func (p *waitingPart) answerLookedAt(m infoMsg, info Info) {
 // writes.
 func (p *waitingPart) answerLooked(now time.Time) {
 	l := &p.watch
-	can := p.canWait()
+	can := p.j.canWait()
 	infos := l.infos
 	l.infos = nil
 	for _, i := range infos {
-		behind, unknown := i.need > l.looked, l.now == nil && l.again > 0
+		behind, unknown := i.need > l.looked, p.j.waitingFor == nil && l.again > 0
 		if !behind && unknown && i.knows.IsZero() {
 			i.knows = now.Add(l.again)
 		}
@@ -102,12 +102,12 @@ func (p *waitingPart) cancelInfo(tok *token) bool {
 // input, for example because it has ended.
 func (p *waitingPart) nowWaiting() *WaitingForInput {
 	switch l := &p.watch; {
-	case p.j.input.to == nil && p.j.st.exit == nil && p.j.term == nil:
+	case p.j.stdin == nil && p.j.st.exit == nil && p.j.term == nil:
 		return &WaitingForInput{Why: "nothing can be written to it: its standard input is no pipe of the server's, or is closed"}
-	case !p.canWait():
+	case !p.j.canWait():
 		return nil
-	case l.now != nil:
-		return l.now
+	case p.j.waitingFor != nil:
+		return p.j.waitingFor
 	default:
 		return &WaitingForInput{Why: l.not}
 	}
@@ -118,7 +118,7 @@ func (p *waitingPart) nowWaiting() *WaitingForInput {
 func (p *waitingPart) holdWrite(m writeMsg) bool {
 	l := &p.watch
 	need := 0
-	if m.in.IfWaiting != "" && p.canWait() {
+	if m.in.IfWaiting != "" && p.j.canWait() {
 		need = p.needLook()
 	}
 	if need == 0 && (len(l.writeQ) == 0 || p.interrupts(m.in)) {
@@ -172,8 +172,8 @@ func (p *waitingPart) releaseHeld() {
 	l := &p.watch
 	for len(l.writeQ) > 0 {
 		h := l.writeQ[0]
-		over := l.now == nil || l.now.ID != h.msg.in.IfWaiting
-		if p.canWait() && h.need > l.ofTaken && (h.need > l.looked || !over) {
+		over := p.j.waitingFor == nil || p.j.waitingFor.ID != h.msg.in.IfWaiting
+		if p.j.canWait() && h.need > l.ofTaken && (h.need > l.looked || !over) {
 			return
 		}
 		l.writeQ = l.writeQ[1:]
@@ -253,7 +253,7 @@ const partingTime = 100 * time.Millisecond
 // asksInput reports whether a request that times out must still wait for its last probe, and requests that probe
 // on the first call.
 func (p *waitingPart) asksInput(l *parting, now time.Time) bool {
-	if !p.canWait() {
+	if !p.j.canWait() {
 		return false
 	}
 	if l.number == 0 {
@@ -283,9 +283,9 @@ const (
 // last line of the output; on a full screen and for pipes it always reports another line.
 func (p *waitingPart) promptReader(since int64) func() (line string, moved bool) {
 	switch {
-	case p.j.display.heard == nil:
+	case p.j.heard == nil:
 		return func() (string, bool) { return p.lastLine(), true }
-	case p.j.display.modes().AlternateScreen:
+	case p.j.modes().AlternateScreen:
 		v, end := p.j.display.theView(), p.j.End(PTY)
 		return func() (string, bool) { return cursorLine(v.Show(end, 0, nil).Snapshot), true }
 	}
@@ -381,7 +381,7 @@ func shortLine(line string) string {
 // due returns when the next probe begins, the next report is due, or the deadline of a request that waits for a
 // probe passes.
 func (p *waitingPart) due(time.Time) (t time.Time) {
-	for _, at := range []time.Time{p.lookAt(), p.heldUntil(), p.infosUntil(), p.watch.tellAt(), p.hiddenAt(), p.storeLookAt()} {
+	for _, at := range []time.Time{p.lookAt(), p.heldUntil(), p.infosUntil(), p.tellAt(), p.hiddenAt(), p.storeLookAt()} {
 		t = earliest(t, at)
 	}
 	return t

@@ -2,10 +2,7 @@ package jobs
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
-
-	"shelld/jobs/internal/follow"
 )
 
 // firstLook is the minimum time that a wait may search the stored output, whatever its timeout: a timeout of
@@ -50,7 +47,6 @@ type waitsPart struct {
 	noPart
 	j *Job
 
-	follower  atomic.Pointer[follow.Follower] // nil until the first pattern
 	armed     []*wait
 	watches   map[int]*watch        // by the key of the pattern, for output and screen patterns alike
 	keys      int                   // number of keys given out; also the last of them
@@ -108,7 +104,7 @@ func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int
 	from := map[Stream]int64{}
 	for name := range spec.From.Offsets {
 		if name != "" && p.j.output.stream(name) == nil {
-			return nil, Invalid(spec.From.Pointer+"/"+string(name), "this job has no stream %q; it has %s", name, p.streamNames())
+			return nil, Invalid(spec.From.Pointer+"/"+string(name), "this job has no stream %q; it has %s", name, p.j.output.streamNames())
 		}
 	}
 	for _, st := range p.j.output.streams {
@@ -116,7 +112,7 @@ func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int
 		case FromNow:
 			from[st.name] = st.spool.End()
 		case FromUnread:
-			from[st.name] = p.j.reads.unread[st.name]
+			from[st.name] = p.j.output.unread[st.name]
 		case FromOffset:
 			off, ok := spec.From.Offsets[st.name]
 			if !ok && len(p.j.output.streams) == 1 {
@@ -126,7 +122,7 @@ func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int
 				off, ok = st.spool.End(), true // a stream that is left out counts from now
 			}
 			if !ok {
-				return nil, spec.From.ambiguous(p.streamList())
+				return nil, spec.From.ambiguous(p.j.output.streamList())
 			}
 			from[st.name] = off
 		case FromDefault, FromStart:
@@ -143,7 +139,7 @@ func hasKey(m map[Stream]int64, k Stream) bool {
 
 // checkStreams rejects a pattern on a stream that the job does not have: it would wait for ever.
 func (p *waitsPart) checkStreams(spec *WaitSpec) *Error {
-	if err := spec.checkScreen(p.j.display.heard != nil); err != nil {
+	if err := spec.checkScreen(p.j.heard != nil); err != nil {
 		return err
 	}
 	for _, c := range spec.Until {
@@ -154,25 +150,16 @@ func (p *waitsPart) checkStreams(spec *WaitSpec) *Error {
 			return Invalid(c.Watch.Pointer, noStreams)
 		}
 		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && p.j.output.stream(s) == nil {
-			return Invalid(c.Watch.sibling("stream"), "this job has no stream %q; it has %s", s, p.streamNames())
+			return Invalid(c.Watch.sibling("stream"), "this job has no stream %q; it has %s", s, p.j.output.streamNames())
 		}
 	}
 	return nil
 }
 
-func (p *waitsPart) streamList() (all []Stream) {
-	for _, st := range p.j.output.streams {
-		all = append(all, st.name)
-	}
-	return all
-}
-
-func (p *waitsPart) streamNames() string { return streamNames(p.streamList()) }
-
 // arm begins a wait. Its patterns first search the existing output, so that the first of several conditions
 // that hold counts. The wait cannot end before that search has ended.
 func (p *waitsPart) arm(w *wait) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	w.armed = time.Now()
 	if w.spec.Timeout >= 0 {
 		w.deadline = w.armed.Add(w.spec.Timeout)
@@ -192,7 +179,7 @@ func (p *waitsPart) arm(w *wait) {
 	}
 	if w.catchup != nil {
 		// Once the leader has ended, it writes no more output: matches count that more output could have changed.
-		p.follower.Load().Sync(w.catchup, w.keys, p.j.told())
+		p.j.output.follower.Load().Sync(w.catchup, w.keys, p.j.told())
 	}
 	if w.spec.forInput() {
 		w.lookFrom = p.j.waiting.needLook()
@@ -207,15 +194,6 @@ func (w *wait) looks(j *Job, c Condition) {
 	} else if w.catchup == nil {
 		w.catchup = new(token)
 	}
-}
-
-// barrier returns the present end of each stream, as a barrier for an event.
-func (p *waitsPart) barrier() map[Stream]int64 {
-	after := map[Stream]int64{}
-	for _, st := range p.j.output.streams {
-		after[st.name] = st.spool.End()
-	}
-	return after
 }
 
 // reviewCatchups cuts short the search of existing output for waits whose time is over.
@@ -243,7 +221,7 @@ func (w *wait) catchupUntil() (t time.Time) {
 func (w *wait) hasten(j *Job) {
 	w.hastened = true
 	if w.catchup != nil {
-		j.waits.follower.Load().Hasten(w.catchup)
+		j.output.follower.Load().Hasten(w.catchup)
 	}
 	if w.glance != 0 {
 		w.glance, w.partly = 0, true
@@ -324,7 +302,7 @@ func (p *waitsPart) holds(w *wait, i int, now time.Time) bool {
 		return w.listens(i)
 	case UntilCommand:
 		// At shutdown a command and its shell are ended together; the end of the shell is reported.
-		return p.j.shell.watch.finished(c.Command) && (!p.j.ending.closing || p.j.told()) && !p.asks(w, i)
+		return p.j.shell.watch.finished(c.Command) && (!p.j.closing || p.j.told()) && !p.asks(w, i)
 	}
 	return false
 }
@@ -342,7 +320,7 @@ func (p *waitsPart) asks(w *wait, i int) bool {
 		}
 	}
 	if w.catchup != nil {
-		p.follower.Load().Sync(w.catchup, w.keys[:i], false)
+		p.j.output.follower.Load().Sync(w.catchup, w.keys[:i], false)
 	}
 	return true
 }
@@ -398,14 +376,14 @@ func (p *waitsPart) outcome(w *wait, reason string, index int) Outcome {
 		from := min(w.from[s.Name], s.NextOffset)
 		o.Output[s.Name] = Range{From: from, To: s.NextOffset}
 		if !w.spec.Screen {
-			p.j.reads.unread[s.Name] = max(p.j.reads.unread[s.Name], s.NextOffset)
+			p.j.output.unread[s.Name] = max(p.j.output.unread[s.Name], s.NextOffset)
 		}
 	}
 	return o
 }
 
 func (p *waitsPart) disarm(w *wait) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	for _, key := range w.keys {
 		p.unfollow(key)
 	}
