@@ -24,7 +24,7 @@ func TestArchiveEnds(t *testing.T) {
 			for i := range c.drops {
 				j := withParts(&Job{})
 				j.folder = a.folder(ID(i + 1))
-				a.put(errand{what: errandDrop, job: j, then: func(error) { time.Sleep(c.each) }}) // in fake time
+				a.put(errand{what: errandDrop, id: j.id, job: &j.files, then: func(error) { time.Sleep(c.each) }}) // in fake time
 			}
 			began := time.Now()
 			got := a.close()

@@ -62,7 +62,7 @@ type base struct {
 	// Immutable:
 	id    ID
 	spec  Spec
-	mgr   *Manager
+	mgr   *services
 	sink  Sink
 	log   *slog.Logger
 	epoch time.Time

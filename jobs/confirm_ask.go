@@ -1,6 +1,14 @@
 package jobs
 
-import "time"
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"shelld/jobs/internal/roots"
+)
 
 // A confirmedMsg brings back a request after the answer of a person.
 type confirmedMsg struct {
@@ -119,3 +127,77 @@ func (p *askingPart) fail(err *Error) { p.dropAsked(func() *Error { return err }
 func (p *askingPart) shutdown(why func() *Error) { p.dropAsked(why) }
 
 func (p *askingPart) exited(why func() *Error) { p.dropAsked(why) }
+
+// question makes the question about a command.
+func (p *askingPart) question(a Action, asker Asker, handle ID, command, cwd string, found roots.Found) (*Question, *Error) {
+	if len(command) > mostAsked {
+		e := policyDenied(string(a), "confirm", "nobody can be asked about a command of %d bytes, over %d; put it into a file, and run that", len(command), mostAsked)
+		e.Handle = handle
+		return nil, e
+	}
+	q := &Question{
+		Action: a, Command: p.j.redaction.text(command), Roots: p.j.redaction.texts(found.Roots), Unknown: found.Unknown(),
+		Asker: asker, Handle: handle, Cwd: p.j.redaction.text(cwd),
+		of: &p.j.mgr.confirms, key: alwaysKey(a, cwd, found), answers: make(chan Answer, 1),
+	}
+	if a == ActionStart {
+		q.StdinFile, q.StdoutFile, q.StderrFile = p.j.redaction.text(p.j.spec.StdinFile), p.j.redaction.text(p.j.spec.StdoutFile), p.j.redaction.text(p.j.spec.StderrFile)
+		if q.StdinFile+q.StdoutFile+q.StderrFile != "" {
+			q.key = ""
+		}
+	}
+	if q.Command != command && a != ActionWrite || !slices.Equal(q.Roots, found.Roots) {
+		q.Unknown, q.key = true, "" // A person cannot allow what the question does not show.
+	}
+	return q, nil
+}
+
+// shownCommand returns the job's command as a shell reads it. Secret values are removed from arguments before the
+// arguments are quoted, since quoting would change how the values are written.
+func (p *askingPart) shownCommand(shell string) string {
+	argv := p.j.redaction.texts(p.j.spec.Argv)
+	switch {
+	case p.j.spec.Command != nil:
+		return *p.j.spec.Command
+	case len(argv) == 0:
+		argv = []string{shell}
+	}
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = quoted(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted returns a word as a POSIX shell reads it.
+func quoted(word string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("%+,-./:=@_", c)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(c rune) bool { return !plain(c) }) {
+		return word
+	}
+	return fmt.Sprintf("'%s'", strings.ReplaceAll(word, "'", `'\''`))
+}
+
+// alwaysKey returns the key for which an answer "always" counts: the action and the set of roots, and, if one of the
+// roots is a relative path, the directory as well. It returns "" if the roots are not known, if another root may change
+// the directory before, if there are no roots, or if the line writes into files, because then the roots are not what
+// matters.
+func alwaysKey(a Action, cwd string, found roots.Found) string {
+	if found.Unknown() || found.Files || len(found.Roots) == 0 {
+		return ""
+	}
+	set := slices.Sorted(slices.Values(found.Roots))
+	key := append([]string{string(a)}, slices.Compact(set)...)
+	if slices.ContainsFunc(set, func(r string) bool { return strings.ContainsAny(r, `/\`) && !filepath.IsAbs(r) }) {
+		if slices.ContainsFunc(set, roots.MovesDirectory) {
+			return ""
+		}
+		key = append(key, "", cwd)
+	}
+	return strings.Join(key, "\x00") // no part of the key contains NUL
+}
+
+// mostAsked bounds the length of a command that a person can be expected to read.
+const mostAsked = 64 << 10

@@ -169,7 +169,7 @@ func (j *Job) onRemove(m removeMsg) {
 		m.reply.fail(e.about(j))
 		return
 	}
-	j.mgr.registry.remove(j)
+	j.manager.registry.remove(j)
 	if m.keepFiles {
 		j.actor.leaveWith(func() { m.reply.ok(struct{}{}) })
 		return

@@ -195,7 +195,7 @@ func (p *endingPart) tellExited(now time.Time) {
 	p.j.shell.over()
 	p.j.st.step, p.j.st.status = stepBackground, StatusExited
 	p.j.limits.tellOutput()
-	p.j.mgr.registry.releaseName(p.j)
+	p.j.manager.registry.releaseName(p.j)
 	p.j.publish()
 	p.j.files.record(now)
 	p.j.files.recording.exited(p.j.st.exit, p.j.info.EndedAt)
@@ -219,7 +219,7 @@ func (p *endingPart) tellClosed() {
 	p.j.forgetOwn()
 	p.j.publish()
 	p.j.sink.Event(Event{After: p.j.output.barrier(), Closed: &Closed{p.outlived}})
-	p.j.mgr.retire(p.j)
+	p.j.manager.retire(p.j)
 	close(p.j.ended)
 	p.j.display.releaseView()
 }

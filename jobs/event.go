@@ -83,3 +83,13 @@ type Hint struct {
 	Suggestions []string
 	Path        string
 }
+
+// A SecretAsk reports that a job waits for a password, for which the client is to be asked. If Over is true, it
+// reports that the wait with this ID is over.
+type SecretAsk struct {
+	WaitID  string
+	Over    bool
+	Prompt  string
+	Command string // the command that asks
+	Attempt int    // the number of passwords that it has asked for in a row
+}

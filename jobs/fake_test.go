@@ -225,7 +225,7 @@ func startFakeWith(t *testing.T, sink *recorder, prepare func(*Manager), ask ...
 	f.m.system.plan = func(*Spec) (plan, *Error) {
 		return plan{argv: []string{"fake"}, mode: ModePTY, dir: "/", cols: 80, rows: 24}, nil
 	}
-	f.m.system.launch = func(_ *Spec, p plan) (*launched, *Error) {
+	f.m.launch = func(_ *Spec, p plan) (*launched, *Error) {
 		term := fakeTerminal{proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3}}
 		return &launched{plan: p, proc: f.proc, outputs: []output{{PTY, f.out}}, input: f.in, term: term}, nil
 	}

@@ -138,7 +138,7 @@ func (p *filesPart) review(now time.Time) {
 	if !p.recordAt.IsZero() && !now.Before(p.recordAt) {
 		p.recordAt = time.Time{}
 		p.wait = p.storedWait()
-		p.j.mgr.settings.archive.put(errand{what: errandRecord, job: p.j, info: p.j.snapshot()})
+		p.j.mgr.settings.archive.put(errand{what: errandRecord, id: p.j.id, job: p, info: p.j.snapshot()})
 	}
 }
 
@@ -239,7 +239,7 @@ func (p *filesPart) finishFiles() {
 		}
 		if err := p.writeInfo(info, infoFinal, p.stored); err != nil {
 			p.outputFileFailed(err)
-			p.j.mgr.settings.archive.put(errand{what: errandOwe, job: p.j, info: info})
+			p.j.mgr.settings.archive.put(errand{what: errandOwe, id: p.j.id, job: p, info: info})
 			p.j.mgr.settings.archive.payLater(err)
 		} else {
 			p.j.mgr.settings.archive.takes()
@@ -276,7 +276,7 @@ func (p *filesPart) discard(unsent bool, then func(error)) {
 		what = errandDrop
 	}
 	p.j.holds.afterwards(unsent, func() {
-		p.j.mgr.settings.archive.put(errand{what: what, job: p.j, then: then})
+		p.j.mgr.settings.archive.put(errand{what: what, id: p.j.id, job: p, then: then})
 	})
 }
 
@@ -297,3 +297,11 @@ func (p *filesPart) deleteFiles() error {
 }
 
 func (p *filesPart) due(time.Time) time.Time { return earliest(p.recordAt, p.waitAt) }
+
+// recordLiving writes the record of a live job, for the archive.
+func (p *filesPart) recordLiving(info Info) error { return p.writeInfo(info, infoLiving, p.placed) }
+
+// replaceRecord writes the final record once more.
+func (p *filesPart) replaceRecord(info Info) error { return p.replaceInfo(info, p.stored()) }
+
+func (p *filesPart) latest() *Info { return p.j.Published() }

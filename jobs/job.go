@@ -12,7 +12,8 @@ import (
 type Job struct {
 	base
 
-	listed listing // guarded by the registry's mu
+	manager *Manager
+	listed  listing // guarded by the registry's mu
 
 	actor    actor
 	starting starting
@@ -47,13 +48,14 @@ type watch struct {
 
 func newJob(m *Manager, id ID, spec Spec) *Job {
 	j := &Job{base: base{
-		id: id, spec: spec, mgr: m, sink: spec.Sink, log: m.log, epoch: time.Now(),
+		id: id, spec: spec, mgr: &m.services, sink: spec.Sink, log: m.log, epoch: time.Now(),
 		vacant: make(chan struct{}),
 		ended:  make(chan struct{}),
 		done:   make(chan struct{}),
 		mail:   turn.NewMailbox[message](),
 		lock:   turn.NewLock(),
 	}}
+	j.manager = m
 	j.newParts()
 	j.actor = actor{j: j, timer: time.NewTimer(time.Hour)}
 	j.turns = &j.actor

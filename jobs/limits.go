@@ -74,7 +74,7 @@ type limitsPart struct {
 }
 
 // LimitKinds returns the limits that the manager can enforce.
-func (m *Manager) LimitKinds() (all []LimitKind) {
+func (m *services) LimitKinds() (all []LimitKind) {
 	for _, k := range limitKinds {
 		if m.system.platform.limits() || k.Name == LimitOutputBytes {
 			all = append(all, k.LimitKind)

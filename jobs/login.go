@@ -24,22 +24,6 @@ import (
 // job leaves. If the shell fails, hangs or prints too much, starts get the server's own environment, and requests for
 // the environment return the reason.
 
-// A LoginReport describes how the login shell was asked.
-type LoginReport struct {
-	Shell    string // its path; "" = not known
-	Taken    bool
-	Reason   string // why it was not taken, in words for people
-	Duration time.Duration
-}
-
-// A login is the environment of the login shell, which may still be pending.
-type login struct {
-	done chan struct{} // closed when the fields below are set
-	// Immutable from then on:
-	entries []string // NAME=value
-	report  LoginReport
-}
-
 // AsksLogin reports whether this system has login shells.
 const AsksLogin = runtime.GOOS != "windows"
 
@@ -189,44 +173,4 @@ func ours(entries, server []string) (all []string) {
 		}
 	}
 	return all
-}
-
-// taken waits until the login shell has answered, and reports whether its environment was taken.
-func (l *login) taken() bool {
-	<-l.done // bounded by the time limit of the inquiry
-	return l.report.Taken
-}
-
-// wait waits until the login shell has answered, or until cancel is closed.
-func (l *login) wait(cancel <-chan struct{}) *Error {
-	select {
-	case <-l.done:
-		return nil
-	case <-cancel:
-		return errorf(CodeCanceled, "the request was cancelled; the login shell is still being asked")
-	}
-}
-
-// mark distinguishes the variables that the shell has set or changed from those that it inherited: it marks the
-// inherited ones as the server's.
-func (l *login) mark(vars []proc.Variable, server []string) []proc.Variable {
-	had := make(map[string]bool, len(server))
-	for _, entry := range server {
-		had[entry] = true
-	}
-	for i, v := range vars {
-		if had[v.Name+"="+v.Value] {
-			vars[i].Source = proc.FromServer
-		}
-	}
-	return vars
-}
-
-// newEnvironment returns the environment that jobs start with according to the options.
-func (m *Manager) newEnvironment(o Options) *environment {
-	i := &inheritance{server: m.own.environment, policy: o.Env}
-	if o.Login > 0 {
-		i.login = m.askLogin(o.Login)
-	}
-	return &environment{inheritance: i}
 }

@@ -6,60 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/ports"
 	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/store"
 )
-
-// Limits bound the resources that jobs may take. Zero values mean the defaults.
-type Limits struct {
-	MaxJobs         int           // live at the same time; 512
-	SpoolMemory     int           // bytes of output in memory per stream; 256 KiB beside a file, 4 MiB without
-	SpoolDisk       int64         // bytes of output in a stream's file: the first eighth, and the newest; 64 MiB
-	SpoolTotal      int64         // bytes in all files; 2 GiB
-	InputQueueBytes int64         // bytes of queued input per job; 1 MiB
-	ShutdownGrace   time.Duration // between TERM and KILL when the server ends; DefaultGrace, and none if negative
-	KeepJobs        int           // closed jobs that are remembered; 100
-	JobTimeout      time.Duration // a job is ended after this time, regardless of its start request; 0: none
-}
-
-// DefaultGrace is the time between TERM and KILL if no other is set.
-const DefaultGrace = 2 * time.Second
-
-// withDefaults returns the limits in effect. Without files there are no limits on files.
-func (l Limits) withDefaults(inFiles bool) Limits {
-	set := func(p *int, v int) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	set(&l.MaxJobs, 512)
-	if inFiles {
-		set(&l.SpoolMemory, 256<<10)
-	}
-	set(&l.SpoolMemory, 4<<20)
-	set(&l.KeepJobs, 100)
-	if l.SpoolDisk == 0 {
-		l.SpoolDisk = 64 << 20
-	}
-	if l.SpoolTotal == 0 {
-		l.SpoolTotal = 2 << 30
-	}
-	if !inFiles {
-		l.SpoolDisk, l.SpoolTotal = 0, 0
-	}
-	if l.InputQueueBytes == 0 {
-		l.InputQueueBytes = 1 << 20
-	}
-	if l.ShutdownGrace == 0 {
-		l.ShutdownGrace = DefaultGrace
-	}
-	l.ShutdownGrace = max(l.ShutdownGrace, 0)
-	return l
-}
 
 // Options configure a Manager.
 type Options struct {
@@ -79,58 +29,16 @@ type Options struct {
 	WithoutKeepers bool
 }
 
-// An EnvPolicy selects the variables of the server's own environment that jobs get.
-type EnvPolicy = proc.EnvPolicy
-
 // A Manager holds the jobs of one server.
 type Manager struct {
-	log      *slog.Logger
-	own      ownFacts
-	system   system       // dependencies that tests replace
-	settings settings     // set by Configure under the registry's mu; immutable from the first Start on
+	services
+
 	env      *environment // the environment that jobs inherit; env/set replaces it under the registry's mu
 	registry registry
-	end      serverEnd
+	launch   func(*Spec, plan) (*launched, *Error) // tests replace it
 
 	versions shellVersions // the versions that shells have reported
 	searches searches
-	confirms confirms
-	vault    vault
-
-	patternBytes atomic.Int64 // the size of all patterns that are searched for
-}
-
-// ownFacts are facts about the server, fixed when it starts.
-type ownFacts struct {
-	environment []string
-	began       time.Time
-	version     string
-}
-
-// settings are the values that Configure sets.
-type settings struct {
-	root        string // "": it is not known, and noRoot is the reason
-	noRoot      error
-	allowedDirs []string          // as the client names them
-	allowed     []*proc.Directory // the same directories, opened
-	limits      Limits
-	archive     *archive // nil: output is kept in memory only
-	noArchive   string   // why there is no archive, if files were wanted
-	secrets     SecretPolicy
-	commands    CommandPolicy
-	confirm     ConfirmPolicy
-}
-
-// system is the set of functions and services that jobs are built on. Tests replace some of them.
-type system struct {
-	keepers         starter
-	platform        PlatformInfo
-	plan            func(*Spec) (plan, *Error)
-	launch          func(*Spec, plan) (*launched, *Error)
-	createRecording func(*store.Folder) (recordingDisk, error)
-	askTime         time.Duration // the time limit for a shell to answer a query
-	lookPorts       func(w *ports.Watch, p process, leader int) (ports.Found, bool)
-	terminals       terminals
 }
 
 // A registry holds the jobs of a server, by handle and by name.
@@ -166,7 +74,7 @@ func NewManager(o Options) (*Manager, error) {
 	o.Log = m.log
 	m.settings.root, m.settings.noRoot = os.Getwd()
 	m.system.keepers, m.system.platform, m.own.version = newStarter(o), platformOf(o), o.Version
-	m.system.launch, m.system.plan = m.launchReal, m.resolve
+	m.launch, m.system.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
 		return nil, err
 	}
@@ -177,9 +85,11 @@ func NewManager(o Options) (*Manager, error) {
 // newManager returns a manager that cannot start jobs yet.
 func newManager(log *slog.Logger) *Manager {
 	m := &Manager{
-		log: log, own: ownFacts{environment: os.Environ(), began: time.Now()}, settings: settings{limits: Limits{}.withDefaults(false)},
-		system:   system{terminals: terminals{counts: proc.TerminalCounts}, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording},
-		end:      serverEnd{begun: make(chan struct{})},
+		services: services{
+			log: log, own: ownFacts{environment: os.Environ(), began: time.Now()}, settings: settings{limits: Limits{}.withDefaults(false)},
+			system: system{terminals: terminals{counts: proc.TerminalCounts}, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording},
+			end:    serverEnd{begun: make(chan struct{})},
+		},
 		searches: newSearches(),
 		registry: registry{jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{}},
 	}
@@ -444,4 +354,14 @@ func (m *Manager) All() []*Job {
 	}
 	slices.SortFunc(all, func(a, b *Job) int { return int(a.id - b.id) })
 	return all
+}
+
+// checkRecord returns an error if a recording is wanted but cannot be stored anywhere.
+func (m *Manager) checkRecord(s *Spec) *Error {
+	if !s.Record || m.settings.archive != nil {
+		return nil
+	}
+	e := errorf(CodeUnsupported, "nothing can be recorded, since this server keeps output in memory alone; have it keep files (options.persist of initialize), or leave record out")
+	e.Name, e.Pointer = "record", "/record"
+	return e
 }

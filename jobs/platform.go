@@ -23,7 +23,7 @@ const (
 )
 
 // Platform returns the features of this machine's system for a manager.
-func (m *Manager) Platform() PlatformInfo { return m.system.platform }
+func (m *services) Platform() PlatformInfo { return m.system.platform }
 
 // A starter runs commands and contains the processes that they start. Linux has package keeper for it, macOS and
 // Windows have package direct, and other systems have none.

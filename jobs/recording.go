@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,12 +51,6 @@ type recording struct {
 	cast *cast.Writer  // used only by run
 	text []cast.Text   // for each stream, and for the input; used only by run
 	read []int64       // offset up to which each stream is written; used only by run
-}
-
-// A recordingDisk is the file that a recording is written to.
-type recordingDisk interface {
-	cast.File
-	io.Closer
 }
 
 // createRecording makes the file of a recording. Tests replace this function.
@@ -277,16 +270,6 @@ func (r *recording) remove() error {
 	}
 	r.giveBack()
 	return r.job.folder.Remove(stored.RecordingFile)
-}
-
-// checkRecord returns an error if a recording is wanted but cannot be stored anywhere.
-func (m *Manager) checkRecord(s *Spec) *Error {
-	if !s.Record || m.settings.archive != nil {
-		return nil
-	}
-	e := errorf(CodeUnsupported, "nothing can be recorded, since this server keeps output in memory alone; have it keep files (options.persist of initialize), or leave record out")
-	e.Name, e.Pointer = "record", "/record"
-	return e
 }
 
 // now and output record for outputs.

@@ -204,8 +204,8 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 
 // plays makes the manager start its jobs on a terminal and, if in is not nil, with the input that in returns.
 func plays(m *Manager, term terminal, in func(*fakeInput) input) {
-	launch := m.system.launch
-	m.system.launch = func(s *Spec, p plan) (*launched, *Error) {
+	launch := m.launch
+	m.launch = func(s *Spec, p plan) (*launched, *Error) {
 		l, err := launch(s, p)
 		l.term = term
 		if in != nil {

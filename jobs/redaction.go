@@ -171,35 +171,18 @@ func (h *redaction) message(text string) string {
 	return text
 }
 
-// Cleaner returns a function that removes a job's secret values from messages about the job. If there is no such job,
-// it removes the values that are secret in all jobs. Cleaner returns nil if there are no secrets.
-func (m *Manager) Cleaner(id ID) func(string) string {
-	h := m.redactionOf(id)
-	if h.set.Load() == nil {
-		return nil
-	}
-	return h.message
-}
-
 // CleanText returns a message without the values that are secret in all jobs.
-func (m *Manager) CleanText(text string) string { return m.redactionOf(0).message(text) }
+func (m *services) CleanText(text string) string { return m.common().message(text) }
 
-// redactionOf returns the redaction of a job or, if the job is not known, one with the values that are secret in all
-// jobs.
-func (m *Manager) redactionOf(id ID) *redaction {
-	m.registry.mu.Lock()
-	j := m.registry.jobs[id]
-	m.registry.mu.Unlock()
-	if j != nil {
-		return &j.redaction
-	}
+// common returns a redaction with the values that are secret in all jobs.
+func (m *services) common() *redaction {
 	h := &redaction{}
 	h.set.Store(m.vault.with(nil))
 	return h
 }
 
 // CleanLog returns a logger that removes the values that are secret in all jobs.
-func (m *Manager) CleanLog(l *slog.Logger) *slog.Logger {
+func (m *services) CleanLog(l *slog.Logger) *slog.Logger {
 	return slog.New(cleanHandler{l.Handler(), m})
 }
 
@@ -207,7 +190,7 @@ func (m *Manager) CleanLog(l *slog.Logger) *slog.Logger {
 // bytes of a value.
 type cleanHandler struct {
 	slog.Handler
-	m *Manager
+	m *services
 }
 
 // Handle passes the cleaned record on.

@@ -17,7 +17,7 @@ import (
 func searchable(memory int, outputs ...map[Stream]string) (*Manager, []SearchTarget) {
 	m := newManager(slog.New(slog.DiscardHandler))
 	for i, out := range outputs {
-		j := withParts(&Job{base: base{id: ID(i + 1), mgr: m}})
+		j := withParts(&Job{base: base{id: ID(i + 1), mgr: &m.services}})
 		for _, name := range []Stream{PTY, Stdout, Stderr} {
 			if data, ok := out[name]; ok {
 				st := &stream{name: name, spool: spool.New(memory)}

@@ -15,22 +15,6 @@ import (
 //	       -> askSecret      notifies the sink, behind the prompt, and when the wait is over
 //	rpc    -> AnswerSecret   a write like others, with ifWaiting and secret
 
-// A SecretPolicy determines who types the passwords that programs ask for.
-type SecretPolicy struct {
-	Ask        bool // ask the client for them
-	ClientOnly bool // only the person at the client may type them
-}
-
-// A SecretAsk reports that a job waits for a password, for which the client is to be asked. If Over is true, it
-// reports that the wait with this ID is over.
-type SecretAsk struct {
-	WaitID  string
-	Over    bool
-	Prompt  string
-	Command string // the command that asks
-	Attempt int    // the number of passwords that it has asked for in a row
-}
-
 // A secretWatch is the state of the password watch. It is used in the job's turns.
 type secretWatch struct {
 	hidden bool      // echo was off when the terminal was last queried

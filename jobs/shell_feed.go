@@ -35,7 +35,7 @@ type shellLaunch struct {
 
 // integrate makes the files for a shell that gets the integration. If the job gets none, integrate returns the reason,
 // as part of a sentence about the job.
-func (m *Manager) integrate(s *Spec, p plan) (l *shellLaunch, why string) {
+func (m *services) integrate(s *Spec, p plan) (l *shellLaunch, why string) {
 	if s.Plain {
 		return nil, "it was started with shellIntegration off"
 	}
@@ -65,8 +65,8 @@ func dumb(env []string) bool {
 	})
 }
 
-func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error) {
-	m.versions.swept.Do(shellfiles.Sweep)
+func (m *services) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error) {
+	m.swept.Do(shellfiles.Sweep)
 	f, err := shellfiles.Make()
 	if err != nil {
 		return nil, err

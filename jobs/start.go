@@ -1,18 +1,9 @@
 package jobs
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
-	"io/fs"
-	"slices"
-	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/proc"
 )
 
@@ -24,39 +15,6 @@ type StartResult struct {
 
 // A startReq is a start that has not been answered.
 type startReq struct{ reply reply[StartResult] }
-
-// launched is a running process and its connections.
-type launched struct {
-	plan    plan
-	proc    process
-	outputs []output
-	input   input        // nil: none
-	term    terminal     // nil: pipe mode
-	looker  looker       // nil: no way to detect that it waits for input
-	shell   *shellLaunch // nil: no integration
-	noShell string       // why there is no integration
-}
-
-type output struct {
-	name Stream
-	src  source
-}
-
-// A plan is a resolved spec: the program to start, its directory, environment and limits.
-type plan struct {
-	path   string
-	argv   []string
-	shell  string // the path of the shell that runs the command or is the job; "" = none
-	env    []string
-	dir    string          // the directory's path as the job gets it
-	at     *proc.Directory // the directory dir; nil only in tests
-	mode   Mode
-	reason string // why the mode is not the usual one
-	cols   int
-	rows   int
-	limits keeper.Limits
-	may    func(command string) bool // reports whether a command may be suggested; nil: any
-}
 
 // starting makes the process of a job, and answers the start request.
 type starting struct {
@@ -98,14 +56,14 @@ func (s *starting) prepare() (*launched, *Error) {
 	if err := s.j.asking.allowStart(p); err != nil {
 		return nil, err
 	}
-	return s.j.mgr.system.launch(&s.j.spec, p)
+	return s.j.manager.launch(&s.j.spec, p)
 }
 
 func (s *starting) startFailed(err *Error) {
 	s.j.st.status, s.j.unstarted = StatusFailed, err
 	s.j.actor.quit.Store(true)
 	s.j.spec.forgetWatches()
-	s.j.mgr.registry.forget(s.j)
+	s.j.manager.registry.forget(s.j)
 	close(s.j.vacant)
 	close(s.j.ended)
 	s.begin.reply.fail(err)
@@ -113,7 +71,7 @@ func (s *starting) startFailed(err *Error) {
 
 // onStarted makes the launched process a running job.
 func (s *starting) onStarted(l *launched) {
-	s.j.mgr.registry.started(s.j)
+	s.j.manager.registry.started(s.j)
 	s.attach(l)
 	s.j.spec.forgetText()
 	s.j.st.status = StatusRunning
@@ -202,234 +160,4 @@ func (s *starting) answerStart() {
 		done:  func(o Outcome) { b.reply.ok(StartResult{s.j.snapshot(), &o}) },
 		abort: func(e *Error) { b.reply.fail(e) },
 	})
-}
-
-// resolve makes the plan of a spec: it finds the directory and the program, and sets the defaults. The caller must
-// close the directory of the plan.
-func (m *Manager) resolve(s *Spec) (plan, *Error) {
-	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows, limits: s.Limits.kept(), may: m.settings.commands.mayRun}
-	var err *Error
-	if p.at, p.dir, err = m.directory(s.Cwd); err != nil {
-		return p, err
-	}
-	if p.mode == "" {
-		p.mode = ModePTY
-	}
-	if p.cols == 0 {
-		p.cols = 80
-	}
-	if p.rows == 0 {
-		p.rows = 24
-	}
-	p.env = s.environ(p.mode, p.dir)
-	missing := p.findProgram(s)
-	if err = m.permit(s, p); err == nil { // A refused client must not learn whether the program exists.
-		err = missing
-	}
-	if err != nil {
-		p.at.Close()
-	}
-	return p, err
-}
-
-func (p *plan) findProgram(s *Spec) (err *Error) {
-	if len(s.Argv) == 0 {
-		return p.useShell(s)
-	}
-	p.argv = s.Argv
-	p.path, err = p.lookPath(s.Argv[0])
-	return err
-}
-
-// place returns the real path of the job's directory, if it is known. Relative names are resolved in the real
-// directory, which may differ from the one that the spelling of its path suggests.
-func (p *plan) place() string {
-	if p.at != nil && p.at.Real() != "" {
-		return p.at.Real()
-	}
-	return p.dir
-}
-
-// environ returns the environment of a job for a mode and a directory.
-func (s *Spec) environ(mode Mode, dir string) []string {
-	return proc.Environ(s.from.forJob(s, mode, dir))
-}
-
-func (p *plan) useShell(s *Spec) *Error {
-	var sh proc.Shell
-	var err error
-	if s.Shell == "" {
-		sh, err = proc.DefaultShell(p.env)
-	} else {
-		sh, err = proc.ShellFor(s.Shell, p.place(), p.env)
-	}
-	if err != nil {
-		p.shell = cmp.Or(s.Shell, "sh") // permit parses the command line in this shell's syntax
-		e := p.lookError(s.Shell, err)
-		if e.Code == CodeCommandNotFound {
-			e.Message = fmt.Sprintf("there is no shell %q; name one that is installed, or leave shell out for the default", s.Shell)
-		}
-		return e
-	}
-	p.path, p.shell, p.argv = sh.Path, sh.Path, []string{sh.Name}
-	if s.Command != nil {
-		p.argv = append(append(p.argv, sh.Args...), *s.Command)
-	}
-	return nil
-}
-
-func (p *plan) lookPath(name string) (string, *Error) {
-	path, err := proc.LookPath(name, p.place(), p.env)
-	if err != nil {
-		return "", p.lookError(name, err)
-	}
-	return path, nil
-}
-
-// lookError returns the error for a command that cannot be run.
-func (p *plan) lookError(name string, err error) *Error {
-	var le *proc.LookError
-	path := ""
-	if errors.As(err, &le) {
-		path = le.Path
-	}
-	if path != "" && !errors.Is(err, fs.ErrNotExist) {
-		e := errorf(CodePermissionDenied, "%s cannot be run (%s); make it an executable file, or name another command", path, errnoText(err))
-		e.Path, e.Errno = path, errnoText(err)
-		return e
-	}
-	e := errorf(CodeCommandNotFound, "there is no command %q; check the spelling, or the PATH that the job gets", name)
-	e.Command, e.Suggestions = name, proc.Suggest(name, p.env, p.may)
-	switch {
-	case len(e.Suggestions) > 0:
-		e.Message = "there is no command \"" + name + "\"; did you mean " + strings.Join(e.Suggestions, " or ") + "?"
-	case strings.Contains(name, "/"): // PATH is not searched.
-		e.Message = fmt.Sprintf("there is no file %q; check the path (a relative one starts in %s)", name, p.place())
-	}
-	return e
-}
-
-// errnoText returns the system's text for an error, without the text that Go adds.
-func errnoText(err error) string {
-	var errno syscall.Errno
-	switch {
-	case errors.As(err, &errno):
-		return errno.Error()
-	case errors.Is(err, fs.ErrPermission):
-		return "permission denied"
-	case errors.Is(err, fs.ErrNotExist):
-		return "no such file or directory"
-	}
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err.Error() // The caller reports the path itself.
-	}
-	return err.Error()
-}
-
-// launchReal starts a plan on a terminal or pipes. If the spec names no mode and needs no screen, it falls back to
-// pipes if no terminal is available.
-func (m *Manager) launchReal(s *Spec, p plan) (*launched, *Error) {
-	if p.mode == ModePTY {
-		l, err := m.launchPTY(s, p)
-		if err == nil || err.Code != CodePTYUnavailable || s.Mode != "" || s.needsScreen() {
-			return l, err
-		}
-		p.mode, p.reason, p.cols, p.rows = ModePipe, err.Message, 0, 0
-		p.env = s.environ(p.mode, p.dir)
-	}
-	return m.launchPipes(s, p)
-}
-
-func (m *Manager) launchPTY(s *Spec, p plan) (*launched, *Error) {
-	t, slave, err := m.openTerminal(p.cols, p.rows)
-	if err != nil {
-		return nil, err
-	}
-	defer slave.Close()
-	given := p
-	shell, why := m.integrate(s, p)
-	if shell != nil {
-		given = shell.apply(p)
-	}
-	k, kerr := m.system.keepers.Start(keeper.Command{Path: p.path, Argv: given.argv, Env: given.env, Dir: p.dir, Directory: p.at.File(), Limits: p.limits, Terminal: slave})
-	if kerr != nil {
-		_ = t.Close() // No program has used it.
-		if shell != nil {
-			shell.watch.files.Close()
-		}
-		return nil, startError(p, kerr)
-	}
-	l := &launched{plan: p, proc: k, term: t, shell: shell, noShell: why, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}
-	l.looker = newLooker(k, inputwait.Target{Input: t, Terminal: t})
-	return l, nil
-}
-
-func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
-	c, refused := m.openStdio(s, p.place())
-	if refused != nil {
-		return nil, refused
-	}
-	defer c.closeTheirs()
-	k, err := m.system.keepers.Start(keeper.Command{
-		Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Directory: p.at.File(), Limits: p.limits,
-		Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr,
-	})
-	if err != nil {
-		c.closeOurs()
-		return nil, startError(p, err)
-	}
-	l := &launched{plan: p, proc: k, outputs: c.outputs, input: c.input}
-	if in := c.pipeInput(); in != nil {
-		l.looker = newLooker(k, inputwait.Target{Input: in, Outputs: in.Outputs()})
-	}
-	return l, nil
-}
-
-func isResource(err error) bool {
-	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN}, func(e error) bool { return errors.Is(err, e) })
-}
-
-func resourceError(what string, err error) *Error {
-	e := errorf(CodeResourceUnavailable, "the system has no room for %s (%s); end some jobs and try again", what, errnoText(err))
-	e.Retryable, e.Errno = true, errnoText(err)
-	return e
-}
-
-// startError turns the stage and errno of a failed start into the error for the client.
-func startError(p plan, err error) *Error {
-	var se *keeper.StartError
-	if !errors.As(err, &se) {
-		return errorf(CodeInternal, "the job could not be started: %v", err)
-	}
-	switch {
-	case isResource(err):
-		return resourceError("another process", err)
-	case se.Stage == keeper.StageLimits:
-		e := errorf(CodeUnsupported, "the job cannot be held to its limits (%s); ask for lower ones, or for none", errnoText(err))
-		e.Name, e.Pointer, e.Errno = "limits", "/limits", errnoText(err)
-		return e
-	case se.Stage == keeper.StageChdir:
-		return badDirectory(p.dir, err)
-	case se.Stage == keeper.StageExec && se.MissingInterpreter != "":
-		e := errorf(CodeCommandNotFound, "%s needs the interpreter %s, which is not there; install it or change the first line of the file", p.path, se.MissingInterpreter)
-		e.Command, e.Path, e.Errno = se.MissingInterpreter, p.path, errnoText(err)
-		return e
-	case errors.Is(err, syscall.E2BIG):
-		return tooLong(p)
-	case se.Stage == keeper.StageKeeper && se.Killed:
-		return errorf(CodeInternal, "the server's own process beside the job was killed while it started %s, and what there was of the job is ended; see that neither the program nor anybody else kills processes named shelld-keeper", p.path)
-	case se.Stage == keeper.StageKeeper:
-		return errorf(CodeInternal, "the server cannot run a process of its own beside the job (%v); see that /proc is mounted and that the server's file is still there", err)
-	case errors.Is(err, syscall.ENOENT):
-		return p.lookError(p.argv[0], &proc.LookError{Name: p.argv[0], Err: fs.ErrNotExist})
-	case errors.Is(err, syscall.ENOEXEC):
-		e := errorf(CodePermissionDenied, "%s cannot be run (%s); if it is a script, begin it with a #! line or run it through a shell; if it is a program, it is one for another machine", p.path, errnoText(err))
-		e.Path, e.Errno = p.path, errnoText(err)
-		return e
-	case se.Stage == keeper.StageExec:
-		e := errorf(CodePermissionDenied, "%s cannot be run (%s); make it an executable file for this machine, or name another command", p.path, errnoText(err))
-		e.Path, e.Errno = p.path, errnoText(err)
-		return e
-	}
-	return errorf(CodeInternal, "the job could not be started: %v", err)
 }

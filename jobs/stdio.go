@@ -23,7 +23,7 @@ type stdio struct {
 
 // openStdio opens the descriptors that a spec requests. It opens all of them before it empties the output files, so a
 // start that fails because one cannot be opened has emptied no file.
-func (m *Manager) openStdio(s *Spec, dir string) (*stdio, *Error) {
+func (m *services) openStdio(s *Spec, dir string) (*stdio, *Error) {
 	c := &stdio{}
 	err := m.openStdin(c, s, dir)
 	if err == nil {
@@ -68,7 +68,7 @@ func (c *stdio) theirs(f *os.File) *os.File {
 	return f
 }
 
-func (m *Manager) openStdin(c *stdio, s *Spec, dir string) *Error {
+func (m *services) openStdin(c *stdio, s *Spec, dir string) *Error {
 	switch {
 	case s.StdinText != nil:
 		f, err := proc.TextFile(*s.StdinText)
@@ -93,7 +93,7 @@ func (m *Manager) openStdin(c *stdio, s *Spec, dir string) *Error {
 	return nil
 }
 
-func (m *Manager) openOutputs(c *stdio, s *Spec, dir string) *Error {
+func (m *services) openOutputs(c *stdio, s *Spec, dir string) *Error {
 	var files []*os.File
 	open := func(name Stream, file string) (f *os.File, e *Error) {
 		if file == "" {
@@ -155,7 +155,7 @@ func from(dir, path string) string {
 }
 
 // allowFile returns an error for a file outside the directories that the client allowed.
-func (m *Manager) allowFile(real string) error {
+func (m *services) allowFile(real string) error {
 	if m.isAllowed(real) {
 		return nil
 	}

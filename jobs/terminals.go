@@ -21,7 +21,7 @@ type terminals struct {
 
 // openTerminal opens a terminal, unless the machine has only a few left. Starts open terminals one after the other, so
 // that each count includes the terminals of earlier starts.
-func (m *Manager) openTerminal(cols, rows int) (*proc.Terminal, *os.File, *Error) {
+func (m *services) openTerminal(cols, rows int) (*proc.Terminal, *os.File, *Error) {
 	m.system.terminals.Lock()
 	defer m.system.terminals.Unlock()
 	if err := m.spareTerminals(); err != nil {
@@ -41,7 +41,7 @@ func (m *Manager) openTerminal(cols, rows int) (*proc.Terminal, *os.File, *Error
 
 // spareTerminals returns an error if only the machine's last terminals are free. If the system does not report its
 // counts, it returns nil.
-func (m *Manager) spareTerminals() *Error {
+func (m *services) spareTerminals() *Error {
 	inUse, most, err := proc.Terminals(m.system.terminals.counts)
 	if err != nil || inUse < most-min(terminalReserve, most/8) {
 		return nil

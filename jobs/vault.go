@@ -31,52 +31,6 @@ const (
 	MaxSecretBytes = 256 << 10 // of all values together
 )
 
-// SetSecret makes a value secret under a name, and replaces the previous value. From now on, running jobs remove it
-// from their output. They go on removing the previous value as well.
-func (m *Manager) SetSecret(name, value string) *Error {
-	if len(redact.Forms(value)) == 0 {
-		return Invalid("/value", "a secret value must have %d bytes or more, without white space around it: a shorter one would be taken out of too much of all output that has it by chance; give a longer one, or set it without secret", redact.MinLength)
-	}
-	m.vault.changing.Lock()
-	defer m.vault.changing.Unlock()
-	if now, is := m.vault.value(name); is && now == value {
-		return nil
-	}
-	if err := m.vault.roomFor(name, value); err != nil {
-		return err
-	}
-	m.changeSecret(name, func(values map[string]string) { values[name] = value })
-	return nil
-}
-
-// RemoveSecret removes the value with a name: jobs that start later do not treat it as a secret. It reports whether
-// there was one. Running jobs already have it, and go on removing it from their output.
-func (m *Manager) RemoveSecret(name string) bool {
-	m.vault.changing.Lock()
-	defer m.vault.changing.Unlock()
-	if _, was := m.vault.value(name); !was {
-		return false
-	}
-	m.changeSecret(name, func(values map[string]string) { delete(values, name) })
-	return true
-}
-
-// SecretNames returns the names of the secret values.
-func (m *Manager) SecretNames() []string { return m.vault.names() }
-
-// changeSecret changes the value under a name in the vault, and updates all jobs. The caller must hold changing.
-func (m *Manager) changeSecret(name string, change func(map[string]string)) {
-	old, _ := m.vault.value(name)
-	tell := func() {
-		for _, j := range m.All() {
-			j.hide(old)
-		}
-	}
-	tell() // before the vault loses the old value
-	m.vault.change(change)
-	tell() // the new value to all jobs, and the old one to those that have started meanwhile
-}
-
 func (v *vault) value(name string) (value string, is bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -38,7 +38,7 @@ func (c *stdio) pipeInput() *proc.PipeInput {
 // InputDetection returns the highest confidence that input detection can reach on this system, and the reason
 // for it. It examines a keeper, as it would the process of a job; if there is no keeper yet, it examines the
 // process of the server.
-func (m *Manager) InputDetection() (tier Confidence, why string) {
+func (m *services) InputDetection() (tier Confidence, why string) {
 	pid := os.Getpid()
 	if s, ok := m.system.keepers.(interface{ SomeKeeper() int }); ok {
 		if k := s.SomeKeeper(); k != 0 {
