@@ -200,3 +200,8 @@ func (j *Job) release() {
 		f.Close()
 	}
 }
+
+// deliverAllowed passes on a request that a person has allowed: it was accepted before.
+func (a *actor) deliverAllowed(m message) { m.deliver(a.j) }
+
+func (a *actor) isLeaving() bool { return a.leaving != nil }

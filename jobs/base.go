@@ -67,6 +67,7 @@ type base struct {
 	log   *slog.Logger
 	epoch time.Time
 	turns turns
+	self  *Job // whose base this is: for an Outcome
 
 	// Set once by the start, before the job is visible to other goroutines:
 	proc       process
@@ -107,6 +108,7 @@ type base struct {
 type turns interface {
 	attend()
 	here(happened func()) bool
+	isLeaving() bool // the job is forgotten: it takes no more requests
 }
 
 type processHandle struct{ process }
@@ -316,3 +318,51 @@ func (h *holds) change(f func()) {
 		then()
 	}
 }
+
+// over returns the error for a request that needs a live job.
+func (j *base) over() *Error {
+	return errorf(CodeJobExited, "job %d %s; start it again", j.id, exitText(j.st.exit)).about(j)
+}
+
+// about adds the job to an error, and the leader's exit if it is known.
+func (e *Error) about(j *base) *Error {
+	e.Handle, e.Exit = j.id, j.st.exit
+	return e
+}
+
+// VariablesAreFixed returns the error for a change of the environment that the job was started with: on no system can
+// a process change the environment of another process.
+func (j *base) VariablesAreFixed() *Error {
+	const why = "the environment of job %d cannot be changed any more: a program has it from its start, and nobody else can reach it"
+	e := errorf(CodeUnsupported, why+"; start another job with env, or, if it is a shell, type the assignment into it (export NAME=value)", j.id)
+	if now := j.Published(); now != nil && !now.Live() {
+		e = errorf(CodeUnsupported, why+", and the job has ended; start another one with env", j.id)
+	}
+	e.Name, e.Pointer = "handle", "/handle"
+	return e
+}
+
+// Hold keeps the job's files until release is called, even if the job is removed meanwhile. It is for an answer that
+// quotes output. release may be called more than once.
+func (j *base) Hold() (release func()) { return j.holds.hold(&j.holds.answers) }
+
+// HoldUnsent keeps the job's files from being deleted when the server lets go of the job. It does not protect them
+// from a removal. It is for output that is being sent.
+func (j *base) HoldUnsent() (release func()) { return j.holds.hold(&j.holds.lanes) }
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// earliest returns the earlier of two times. A zero time never comes.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -86,10 +86,23 @@ func (e *Event) Join(later Event) {
 	e.Changed, e.After = &c, laterBarrier(e.After, later.After)
 }
 
+type (
+	// A portProber probes the ports on which a job listens.
+	portProber interface {
+		// lookPortsFor makes a request for the info wait for a probe. It returns false if no ports can be determined.
+		lookPortsFor(m infoMsg, info Info) bool
+	}
+	// A waitProber probes whether a job waits for input.
+	waitProber interface{ answerLookedAt(m infoMsg, info Info) }
+)
+
 // changesPart reports changes of a job to the client, and probes the foreground of its terminal.
 type changesPart struct {
 	noPart
-	j *Job
+	j *base
+
+	waits   portProber
+	waiting waitProber
 
 	bells     int64  // reported so far
 	groups    uint64 // display.groups as the loop last saw it
@@ -196,14 +209,14 @@ func (p *changesPart) onForeground(m foregroundMsg) {
 		}
 	}
 	if m.asked != nil {
-		p.j.waiting.answerLookedAt(*m.asked, m.answer(p.j.info.Foreground))
+		p.waiting.answerLookedAt(*m.asked, m.answer(p.j.info.Foreground))
 	}
 }
 
 // onInfo answers with the info of the job as it is now, and with a new probe of its foreground.
 func (p *changesPart) onInfo(m infoMsg) {
 	info := p.j.snapshot()
-	if !p.j.waits.lookPortsFor(m, info) {
+	if !p.waits.lookPortsFor(m, info) {
 		p.answerInfo(m, info)
 	}
 }
@@ -213,7 +226,7 @@ func (p *changesPart) answerInfo(m infoMsg, info Info) {
 		return
 	}
 	if p.j.term == nil || p.j.told() {
-		p.j.waiting.answerLookedAt(m, info)
+		p.waiting.answerLookedAt(m, info)
 		return
 	}
 	p.look(foregroundMsg{asked: &m, info: info})

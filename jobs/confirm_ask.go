@@ -16,10 +16,27 @@ type confirmedMsg struct {
 	err *Error // why it may not be carried out; nil: it may
 }
 
+type (
+	// A deliverer delivers a message once more, after a person has allowed it.
+	deliverer interface{ deliverAllowed(m message) }
+	// A typist types the input that a person has allowed.
+	typist interface {
+		compose(in Input) (q *queued, partial int, refusal *Error)
+		passWrite(m writeMsg) bool
+		queueFull(format string, args ...any) *Error
+	}
+	// A denier refuses input that only a person may type.
+	denier interface{ deny(q *queued) *Error }
+)
+
 // askingPart holds the requests that wait for the answer of the person at the client.
 type askingPart struct {
 	noPart
-	j *Job
+	j *base
+
+	actor   deliverer
+	input   typist
+	waiting denier
 
 	askedWrites []*askedWrite
 	asking      map[*token]chan struct{} // requests that wait for a person; a cancel closes the channel
@@ -94,16 +111,16 @@ func (p *askingPart) onConfirmed(m confirmedMsg) {
 	switch r := m.cancelable.(type) {
 	case killMsg:
 		r.allowed = true
-		p.j.kills.onKill(r)
+		p.actor.deliverAllowed(r)
 	case signalMsg:
 		r.allowed = true
-		p.j.onSignal(r)
+		p.actor.deliverAllowed(r)
 	case execMsg:
 		r.allowed, r.at = true, time.Now() // its deadline has not run so far
-		p.j.shell.onExec(r)
+		p.actor.deliverAllowed(r)
 	case changeVariableMsg:
 		r.allowed = true
-		p.j.shell.onChangeVariable(r)
+		p.actor.deliverAllowed(r)
 	}
 }
 

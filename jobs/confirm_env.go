@@ -17,7 +17,7 @@ func Steers(name string) bool { return roots.Steers(name) || roots.Steers(proc.N
 
 // addEnvironment adds the effects of the environment to the question about a start: the variables that change which
 // commands run, and a digest of all variables.
-func (q *Question) addEnvironment(j *Job, env []string) *Error {
+func (q *Question) addEnvironment(j *base, env []string) *Error {
 	q.Variables, q.Environment = steeringVariables(&j.spec), environmentDigest(env)
 	size := len(q.Command)
 	for name, value := range q.Variables {
@@ -83,7 +83,7 @@ func environmentDigest(env []string) string {
 }
 
 // allowStart returns nil once a start that passed all checks may be made, or the error why it may not.
-func (p *askingPart) allowStart(pl plan) *Error {
+func (p *askingPart) allowStart(pl plan, await func(<-chan Answer) (Answer, *Error)) *Error {
 	if p.j.mgr.settings.confirm.Start != VerdictAsk {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (p *askingPart) allowStart(pl plan) *Error {
 	if err := q.addEnvironment(p.j, pl.env); err != nil {
 		return err
 	}
-	if err := p.awaitPerson(q); err != nil {
+	if err := p.awaitPerson(q, await); err != nil {
 		return err
 	}
 	return p.checkAgain(pl)
@@ -111,9 +111,9 @@ func (p *askingPart) checkAgain(asked plan) *Error {
 	return sameDirectory(asked, now)
 }
 
-func (p *askingPart) awaitPerson(q *Question) *Error {
+func (p *askingPart) awaitPerson(q *Question, await func(<-chan Answer) (Answer, *Error)) *Error {
 	defer p.j.mgr.askPerson(q)()
-	a, err := awaitBefore(p.j, q.answers, heldByPerson)
+	a, err := await(q.answers)
 	if err != nil {
 		return err
 	}

@@ -71,12 +71,12 @@ func (p *askingPart) confirmWrite(m writeMsg) bool {
 func (p *askingPart) showWrite(in Input) (shown string, q *queued, refusal *Error) {
 	now := in
 	now.IfWaiting = "" // That is checked when it is typed.
-	q, _, err := p.j.input.compose(now)
+	q, _, err := p.input.compose(now)
 	hidden := in.Secret
 	if q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo {
 		hidden = true
 		if err == nil {
-			err = p.j.waiting.deny(q)
+			err = p.waiting.deny(q)
 		}
 	}
 	if q != nil && hidden {
@@ -97,7 +97,7 @@ func (p *askingPart) checkAsked(h *askedWrite) *Error {
 	if int64(held) <= p.j.mgr.settings.limits.InputQueueBytes {
 		return nil
 	}
-	return p.j.input.queueFull("job %d has %d bytes of input that nobody has allowed yet; wait for the answer, or raise limits.inputQueueBytes", p.j.id, held-h.bytes)
+	return p.input.queueFull("job %d has %d bytes of input that nobody has allowed yet; wait for the answer, or raise limits.inputQueueBytes", p.j.id, held-h.bytes)
 }
 
 func (p *askingPart) onWriteAnswered(m writeAnsweredMsg) {
@@ -115,7 +115,7 @@ func (p *askingPart) onWriteAnswered(m writeAnsweredMsg) {
 		msg := p.askedWrites[0].msg
 		p.askedWrites = p.askedWrites[1:]
 		msg.at = time.Now() // its deadline has not run so far
-		p.j.input.passWrite(msg)
+		p.input.passWrite(msg)
 	}
 }
 

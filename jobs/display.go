@@ -153,3 +153,25 @@ func (d *display) last() screen.Told {
 	defer d.mu.Unlock()
 	return d.heard
 }
+
+func (p *displayPart) onResize(m resizeMsg) {
+	switch {
+	case p.j.isVacant():
+		m.reply.fail(p.j.over())
+	case p.j.term == nil:
+		m.reply.fail(p.j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", p.j.id))
+	default:
+		end := p.j.End(PTY) // the program's output for the new size comes after this offset
+		if err := p.files.resize(m.cols, m.rows, func() error { return p.j.term.Resize(m.cols, m.rows) }); err != nil {
+			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", p.j.id, err))
+			return
+		}
+		if m.cols != p.j.info.Cols || m.rows != p.j.info.Rows {
+			p.j.info.Cols, p.j.info.Rows = m.cols, m.rows
+			p.sizes.Note(end, m.cols, m.rows)
+			p.j.publish()
+			p.j.untold.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
+		}
+		m.reply.ok(struct{}{})
+	}
+}

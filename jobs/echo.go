@@ -88,3 +88,5 @@ func (o *Outcome) Echo(name Stream) []Range {
 	defer feedBuffers.Put(buf)
 	return echo.Find(&o.typed.Typed, st.spool, o.Output[name], *buf)
 }
+
+func (p *inputPart) lastTyped() *typedInput { return p.typed }

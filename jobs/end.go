@@ -10,10 +10,58 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
+// The end of a job goes through its parts, each of which has a share in it.
+type (
+	endingChanges interface{ noteStopped(is bool, signal string) }
+	endingScreen  interface {
+		settleScreen()
+		screenSettled(now time.Time) bool
+		tellLastScreen(now time.Time)
+		releaseView()
+	}
+	endingFiles interface {
+		record(now time.Time)
+		recordExit()
+		finishFiles()
+		isFiled() bool
+	}
+	endingInput interface{ isWriting() bool }
+	endingKills interface {
+		onKilled(ev keeper.Event)
+		onLost(report keeper.Report)
+		isKilling() bool
+	}
+	endingLimits interface {
+		onLimited()
+		endBeyond(limit LimitName, grace time.Duration)
+		tellOutput()
+	}
+	endingRuns interface {
+		inTime()
+		onExit(now time.Time, hint *Hint)
+	}
+	endingShell interface{ over() }
+	// A jobList is the list of the server's jobs.
+	jobList interface {
+		releaseName(j *Job)
+		retire(j *Job)
+	}
+)
+
 // endingPart handles the end of a job, from the leader's exit to the closed event.
 type endingPart struct {
 	noPart
-	j *Job
+	j *base
+
+	jobs    jobList
+	changes endingChanges
+	display endingScreen
+	files   endingFiles
+	input   endingInput
+	kills   endingKills
+	limits  endingLimits
+	runs    endingRuns
+	shell   endingShell
 
 	facts      <-chan keeper.Event // keeper -> the holder of the turn; nil before the start and after its end
 	hints      chan *Hint          // seekHint -> run, at most once; capacity 1
@@ -57,32 +105,30 @@ func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 			}
 			p.j.st.leaderExited(ev.Code, ev.Signal, ev.Core, ev.ByItself && !beyond, time.Now())
 			if ev.ByItself {
-				p.j.runs.inTime()
+				p.runs.inTime()
 			}
 			p.leaderEnded(ev.Background)
 			if beyond {
-				p.j.limits.endBeyond(LimitCPUMs, p.j.mgr.settings.limits.ShutdownGrace) // the other processes
+				p.limits.endBeyond(LimitCPUMs, p.j.mgr.settings.limits.ShutdownGrace) // the other processes
 			}
 		}
 	case keeper.Stopped:
-		p.j.changes.noteStopped(true, names.Signal(ev.Signal))
+		p.changes.noteStopped(true, names.Signal(ev.Signal))
 	case keeper.Continued:
-		p.j.changes.noteStopped(false, "")
+		p.changes.noteStopped(false, "")
 	case keeper.Killed:
-		p.j.kills.onKilled(ev)
+		p.kills.onKilled(ev)
 	case keeper.Empty:
 		p.j.st.empty = true
 	case keeper.Lost:
-		if len(p.j.kills.all) > 0 { // The keeper did not report on these kills, so the server did the work itself.
-			p.j.kills.report.add(ev.Report, &p.j.redaction)
-		}
+		p.kills.onLost(ev.Report)
 		for _, left := range ev.Report.Survivors {
 			p.j.log.Warn("a process of a job whose keeper was lost lives on", "job", p.j.id, "pid", left.PID, "why", left.Why)
 		}
 		p.outlived = survivorsOf(ev.Report, &p.j.redaction)
 		p.keeperLost()
 	case keeper.Limited:
-		p.j.limits.onLimited()
+		p.limits.onLimited()
 	}
 }
 
@@ -152,7 +198,7 @@ func (p *endingPart) reviewSteps(now time.Time) {
 			}
 		case stepSettleExit:
 			switch {
-			case p.settling != nil || !p.j.display.screenSettled(now):
+			case p.settling != nil || !p.display.screenSettled(now):
 			case p.needsHint():
 				p.j.st.step = stepHint
 				p.seekHint()
@@ -171,15 +217,15 @@ func (p *endingPart) reviewSteps(now time.Time) {
 		case stepDrainClose:
 			// The writeLoop was interrupted when the leader ended. Its report of how much input the kernel has accepted
 			// must come first: later no request waits for it.
-			if p.drained() && !p.j.input.queue.writing {
+			if p.drained() && !p.input.isWriting() {
 				p.settle(stepSettleClose)
 			}
 		case stepSettleClose:
-			if p.settling == nil && p.j.display.screenSettled(now) {
-				p.j.files.finishFiles()
+			if p.settling == nil && p.display.screenSettled(now) {
+				p.files.finishFiles()
 			}
 		case stepFiles:
-			if p.j.files.filed {
+			if p.files.isFiled() {
 				p.tellClosed()
 			}
 		case stepNone, stepDone:
@@ -191,18 +237,16 @@ func (p *endingPart) reviewSteps(now time.Time) {
 }
 
 func (p *endingPart) tellExited(now time.Time) {
-	p.j.display.tellLastScreen(now)
-	p.j.shell.over()
+	p.display.tellLastScreen(now)
+	p.shell.over()
 	p.j.st.step, p.j.st.status = stepBackground, StatusExited
-	p.j.limits.tellOutput()
-	p.j.manager.registry.releaseName(p.j)
+	p.limits.tellOutput()
+	p.jobs.releaseName(p.j.self)
 	p.j.publish()
-	p.j.files.record(now)
-	p.j.files.recording.exited(p.j.st.exit, p.j.info.EndedAt)
+	p.files.record(now)
+	p.files.recordExit()
 	hint := p.hint
-	for _, r := range p.j.runs.all {
-		r.onExit(now, hint, len(p.j.info.Background) > 0)
-	}
+	p.runs.onExit(now, hint)
 	p.j.sink.Event(Event{After: p.j.output.barrier(), Exited: &Exited{
 		Exit: *p.j.st.exit, Duration: p.j.info.EndedAt.Sub(p.j.info.StartedAt), Background: p.j.info.Background, Hint: hint,
 	}})
@@ -210,7 +254,7 @@ func (p *endingPart) tellExited(now time.Time) {
 
 // tellClosed ends the job: it releases everything that only a live job needs.
 func (p *endingPart) tellClosed() {
-	p.j.display.tellLastScreen(time.Now())
+	p.display.tellLastScreen(time.Now())
 	p.j.st.step, p.j.st.status = stepDone, StatusClosed
 	p.j.info.Background, p.j.info.Ports = nil, nil
 	p.j.closeDescriptors()
@@ -219,9 +263,9 @@ func (p *endingPart) tellClosed() {
 	p.j.forgetOwn()
 	p.j.publish()
 	p.j.sink.Event(Event{After: p.j.output.barrier(), Closed: &Closed{p.outlived}})
-	p.j.manager.retire(p.j)
+	p.jobs.retire(p.j.self)
 	close(p.j.ended)
-	p.j.display.releaseView()
+	p.display.releaseView()
 }
 
 // end ends the job's processes by signals. It sets the reason before any signal is sent.

@@ -44,6 +44,7 @@ type execReq struct {
 
 	interrupts interruption
 	killed     atomic.Bool // KILL was sent to its processes
+	shell      *shellPart
 }
 
 // refuse answers the request with an error, unless it is answered already.
@@ -109,7 +110,7 @@ func (p *shellPart) execRefused(m execMsg) *Error {
 		return p.busy("has %d commands waiting for it already, of %d bytes", len(s.queue), held)
 	}
 	if m.opts.Wait != nil {
-		if _, err := p.j.waits.origin(m.opts.Wait, FromNow); err != nil {
+		if _, err := p.waits.origin(m.opts.Wait, FromNow); err != nil {
 			return err
 		}
 	}
@@ -167,8 +168,8 @@ func (p *shellPart) noIntegration(why string) *Error {
 // other commands.
 func (p *shellPart) confirmExec(m execMsg) {
 	cwd := p.j.place
-	p.j.asking.askAbout(m, func() (*Question, *Error) {
-		return p.j.asking.question(ActionStart, m.opts.Asker, p.j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
+	p.asking.askAbout(m, func() (*Question, *Error) {
+		return p.asking.question(ActionStart, m.opts.Asker, p.j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
 	})
 }
 
@@ -177,13 +178,13 @@ func (p *shellPart) queueExec(m execMsg) {
 	p.j.lock.Check()
 	s := p.watch
 	s.ids++
-	r := &execReq{opts: m.opts, reply: m.reply, command: &ShellCommand{ID: s.ids, Text: m.opts.Command}}
+	r := &execReq{shell: p, opts: m.opts, reply: m.reply, command: &ShellCommand{ID: s.ids, Text: m.opts.Command}}
 	spec := WaitSpec{Timeout: -1, Plain: true, MaxBytes: defaultExecBytes}
 	if m.opts.Wait != nil {
 		spec = *m.opts.Wait
 	}
 	if spec.From.Kind != FromDefault {
-		r.from, _ = p.j.waits.origin(&spec, FromNow) // execRefused has checked it
+		r.from, _ = p.waits.origin(&spec, FromNow) // execRefused has checked it
 	}
 	r.own = len(spec.Until)
 	spec.Until = append(slices.Clone(spec.Until), Condition{Kind: UntilCommand, Command: r.command.ID})
@@ -209,7 +210,7 @@ func (p *shellPart) review(now time.Time) {
 	p.reviewHanded() // before anything is handed over: it may requeue the same command
 	p.reviewUnwanted()
 	p.reviewInterrupts(now)
-	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && p.j.stdin != nil && (len(p.j.input.queue.items) == 0 || p.blocksWrite(p.j.input.queue.items[0])) {
+	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && p.j.stdin != nil && p.keyboardIsFree() {
 		p.handNext()
 	}
 	p.reviewReplaced(now)
@@ -263,7 +264,7 @@ func (p *shellPart) execLate(r *execReq, now time.Time) {
 // answerLate answers a request with a timeout, for a command that has not begun.
 func (p *shellPart) answerLate(r *execReq) {
 	r.answered = true
-	o := p.j.waits.outcome(p.execWait(r, p.startOf(r)), "timeout", -1)
+	o := p.waits.outcome(p.execWait(r, p.startOf(r)), "timeout", -1)
 	r.reply.ok(ExecResult{Outcome: o, Command: p.cleanCommand(*r.command), Output: Range{From: p.end0(), To: p.end0()}, Interrupt: r.stopped})
 }
 
@@ -294,7 +295,7 @@ func (p *shellPart) execBegan(r *execReq) {
 		done:  func(o Outcome) { p.execOver(r, o) },
 		abort: func(e *Error) { r.wait, r.answered = nil, true; r.reply.fail(e) },
 	}
-	p.j.waits.arm(r.wait)
+	p.waits.arm(r.wait)
 	r.wait.deadline = r.deadline
 }
 
@@ -334,7 +335,7 @@ func (p *shellPart) execOver(r *execReq, o Outcome) {
 	p.j.output.loops.Go(func() { // It reads directories.
 		end := c.Output.To
 		words, _ := p.j.output.streams[0].spool.ReadRange(max(end-hintBytes, c.Output.From), end)
-		res.Hint = p.j.redaction.hint(p.j.ending.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
+		res.Hint = p.j.redaction.hint(p.j.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
 		r.reply.ok(res)
 	})
 }
@@ -363,7 +364,7 @@ func (p *shellPart) cancelExec(tok *token) bool {
 		return true
 	}
 	if r := s.running; r != nil && asked(r) && r.wait != nil && r.opts.Interrupt && !r.stopped {
-		p.j.waits.cancel(tok)
+		p.waits.cancel(tok)
 		p.beginInterrupts(r, time.Now())
 		return true
 	}
@@ -487,3 +488,14 @@ type ShellCommand struct {
 
 // CommandFinished reports that a command of a shell with integration has ended.
 type CommandFinished struct{ ShellCommand }
+
+// keyboardIsFree reports whether no input waits for the shell, or only input for a command that it has not begun.
+func (p *shellPart) keyboardIsFree() bool {
+	q := p.input.first()
+	return q == nil || p.blocksWrite(q)
+}
+
+// isFinished and canceled implement commandWait.
+func (r *execReq) isFinished() bool { return r.command.Finished }
+
+func (r *execReq) canceled() *Error { return r.shell.canceledCommand(r, r.leftBehind()) }

@@ -23,7 +23,9 @@ var files = map[Stream]string{PTY: stored.StdoutFile, Stdout: stored.StdoutFile,
 // filesPart keeps the output, the recording and info.json of a job on disk.
 type filesPart struct {
 	noPart
-	j *Job
+	j *base
+
+	ending interface{ tellClosed() }
 
 	recording *recording // nil: the job is not recorded
 	filing    *Info      // the job's info at the time when its files are put in order; set before that
@@ -212,7 +214,7 @@ const exitTime = 9 * time.Second
 func (p *filesPart) finishFiles() {
 	close(p.j.vacant)
 	if p.j.folder == nil {
-		p.j.ending.tellClosed()
+		p.ending.tellClosed()
 		return
 	}
 	p.j.closeDescriptors()
@@ -305,3 +307,5 @@ func (p *filesPart) recordLiving(info Info) error { return p.writeInfo(info, inf
 func (p *filesPart) replaceRecord(info Info) error { return p.replaceInfo(info, p.stored()) }
 
 func (p *filesPart) latest() *Info { return p.j.Published() }
+
+func (p *filesPart) isFiled() bool { return p.filed }

@@ -94,21 +94,6 @@ func (p *displayPart) glanceAt() (t time.Time) {
 	return latest(g.after, p.j.epoch)
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// earliest returns the earlier of two times. A zero time never comes.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // beginGlance begins a probe of the screen as it is after all stored output.
 func (p *displayPart) beginGlance(now time.Time) {
 	g := &p.glance
@@ -135,30 +120,8 @@ func (p *displayPart) onSeen(m seenMsg) {
 	} else {
 		g.after = now.Add((changeRest - 1) * m.took)
 	}
-	p.j.waits.onHits(hitsOf(m.hits))
-	p.glanced(m.number)
-}
-
-// hitsOf converts hits on the screen to hits of the follower.
-func hitsOf(shown []view.Hit) (hits []followerHit) {
-	for _, h := range shown {
-		hits = append(hits, followerHit{key: h.Key, stream: PTY, match: h.Match, place: h.Place, shown: h.Shown, removed: h.Removed})
-	}
-	return hits
-}
-
-// glanced notifies the waits and unwatch requests that wait for a glance.
-func (p *displayPart) glanced(number int) {
-	for _, w := range p.j.waits.armed {
-		if w.glance <= number {
-			w.glance = 0
-		}
-	}
-	for tok, u := range p.j.waits.unwatches {
-		if u.glance != 0 && u.glance <= number {
-			p.j.waits.onSynced(tok, false)
-		}
-	}
+	p.waits.onShown(m.hits)
+	p.waits.glanced(m.number)
 }
 
 // tellScreen notifies the client that the screen has changed, if a notification is due.
@@ -216,19 +179,19 @@ func (p *displayPart) screenUntil() (t time.Time) {
 	if !settles || g.seen >= g.settleTo || g.behind || p.tells() == 0 && len(g.patterns) == 0 {
 		return t
 	}
-	return p.j.ending.settleUntil()
+	return p.ending.settleUntil()
 }
 
 // giveUpScreen ends the patterns that have not seen all of the screen in time.
 func (p *displayPart) giveUpScreen() {
 	p.j.log.Warn("the screen of an ended job cannot be drawn in time", "job", p.j.id)
 	p.glance.behind = true
-	var hits []followerHit
+	var keys []int
 	for _, sp := range p.glance.patterns {
-		hits = append(hits, followerHit{key: sp.Key, behind: errors.New("the job ended, and its screen could not be drawn in time")})
+		keys = append(keys, sp.Key)
 	}
-	p.j.waits.onHits(hits)
-	p.glanced(p.glance.want)
+	p.waits.onUnseen(keys, errors.New("the job ended, and its screen could not be drawn in time"))
+	p.waits.glanced(p.glance.want)
 }
 
 // due returns when a turn has work to do for the screen.

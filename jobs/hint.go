@@ -41,30 +41,7 @@ func (p *endingPart) seekHint() {
 
 // findHint returns the reason why a shell could not run a command, in the terms of a failed start.
 func (p *endingPart) findHint(code int, dir string, mode Mode) *Hint {
-	return p.hintIn(p.lastWords(mode), code, dir, mode)
-}
-
-// hintIn returns the same for the given output of a shell.
-func (p *endingPart) hintIn(words string, code int, dir string, mode Mode) *Hint {
-	re, kind := notFound, CodeCommandNotFound
-	if code == 126 {
-		re, kind = notRun, CodePermissionDenied
-	}
-	m := re.FindStringSubmatch(words)
-	if m == nil {
-		return nil
-	}
-	h := &Hint{Kind: kind, Command: strings.Join(m[1:], "")} // one of them is not empty
-	env := p.j.spec.environ(mode, dir)
-	if kind == CodeCommandNotFound {
-		h.Suggestions = proc.Suggest(h.Command, env, p.j.mgr.settings.commands.mayRun)
-		return h
-	}
-	_, err := proc.LookPath(h.Command, dir, env)
-	if le := (*proc.LookError)(nil); errors.As(err, &le) && !errors.Is(err, fs.ErrNotExist) {
-		h.Path = le.Path
-	}
-	return h
+	return p.j.hintIn(p.lastWords(mode), code, dir, mode)
 }
 
 // lastWords returns the end of the output to the terminal, or to standard error. It is "" if that is not a stream.
@@ -77,3 +54,28 @@ func (p *endingPart) lastWords(mode Mode) string {
 	b, _ := st.spool.ReadRange(max(end-hintBytes, 0), end)
 	return Plain(b)
 }
+
+// hintIn returns the same for the given output of a shell.
+func (j *base) hintIn(words string, code int, dir string, mode Mode) *Hint {
+	re, kind := notFound, CodeCommandNotFound
+	if code == 126 {
+		re, kind = notRun, CodePermissionDenied
+	}
+	m := re.FindStringSubmatch(words)
+	if m == nil {
+		return nil
+	}
+	h := &Hint{Kind: kind, Command: strings.Join(m[1:], "")} // one of them is not empty
+	env := j.spec.environ(mode, dir)
+	if kind == CodeCommandNotFound {
+		h.Suggestions = proc.Suggest(h.Command, env, j.mgr.settings.commands.mayRun)
+		return h
+	}
+	_, err := proc.LookPath(h.Command, dir, env)
+	if le := (*proc.LookError)(nil); errors.As(err, &le) && !errors.Is(err, fs.ErrNotExist) {
+		h.Path = le.Path
+	}
+	return h
+}
+
+func (p *endingPart) theHint() *Hint { return p.hint }

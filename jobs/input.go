@@ -31,10 +31,54 @@ type WriteResult struct {
 	Outcome      *Outcome
 }
 
+type (
+	// A writeConfirmer asks a person whether input may be typed.
+	writeConfirmer interface {
+		confirmWrite(m writeMsg) bool
+		dropAsked(why func() *Error)
+	}
+	// An inputRecorder writes input, and records it.
+	inputRecorder interface {
+		seen(q *queued) (seen, raw bool)
+		writeNow(q *queued, data []byte) (n int, err error)
+		recordWritten(q *queued, data []byte)
+	}
+	// A shellInput is the shell that reads the input.
+	shellInput interface {
+		blocksWrite(q *queued) bool
+		lastQueued() int64
+		noteTyped(p []byte)
+		strike()
+	}
+	// An inputWaiter knows whether the job waits for input, and for whose.
+	inputWaiter interface {
+		holdWrite(m writeMsg) bool
+		dropHeld(why func() *Error)
+		deny(q *queued) *Error
+		denyLate(q *queued) bool
+		secretRefused(err *Error)
+		noteInput(answer bool)
+	}
+	// A writeWaiter has the waits of writes.
+	writeWaiter interface {
+		origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *Error)
+		outcome(w *wait, reason string, index int) Outcome
+		arm(w *wait)
+		isArmed(w *wait) bool
+		drop(w *wait) bool
+	}
+)
+
 // inputPart writes input to the job.
 type inputPart struct {
 	noPart
-	j *Job
+	j *base
+
+	asking  writeConfirmer
+	files   inputRecorder
+	shell   shellInput
+	waiting inputWaiter
+	waits   writeWaiter
 
 	orders   chan inputOrder // a turn -> writeLoop; capacity 1: the writeLoop has at most one
 	wrote    chan writeDone  // writeLoop -> run, one per order
@@ -124,8 +168,8 @@ func (p *inputPart) onWrite(m writeMsg) {
 	if m.at.Before(p.wentOnAt) {
 		m.at = p.wentOnAt // deadlines do not run while a start waits for the login shell or a person
 	}
-	if !p.j.asking.confirmWrite(m) && p.passWrite(m) {
-		p.j.asking.dropAsked(p.overtaken)
+	if !p.asking.confirmWrite(m) && p.passWrite(m) {
+		p.asking.dropAsked(p.overtaken)
 	}
 }
 
@@ -133,10 +177,10 @@ func (p *inputPart) onWrite(m writeMsg) {
 // input.
 func (p *inputPart) passWrite(m writeMsg) bool {
 	p.j.lock.Check()
-	if p.j.waiting.holdWrite(m) || !p.enqueue(m) {
+	if p.waiting.holdWrite(m) || !p.enqueue(m) {
 		return false
 	}
-	p.overtakeHeld()
+	p.waiting.dropHeld(p.overtaken)
 	return true
 }
 
@@ -147,20 +191,20 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 	// Echo is off if the program asks for a password.
 	hidden := q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
 	if err == nil && hidden {
-		err = p.j.waiting.deny(q)
+		err = p.waiting.deny(q)
 	}
 	if err == nil {
 		err = p.checkQueue(q)
 	}
 	if err == nil && m.in.Wait != nil {
-		_, err = p.j.waits.origin(m.in.Wait, FromNow)
+		_, err = p.waits.origin(m.in.Wait, FromNow)
 	}
 	if err != nil {
 		if q != nil && (m.in.Secret || hidden) {
 			clear(q.data)
 		}
 		if m.in.person {
-			p.j.waiting.secretRefused(err)
+			p.waiting.secretRefused(err)
 		}
 		m.reply.fail(err)
 		return false
@@ -179,7 +223,7 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 	if q.close {
 		p.queue.closed = "its standard input was closed by an earlier eof"
 	}
-	q.behind = p.j.shell.watch.lastQueued()
+	q.behind = p.shell.lastQueued()
 	p.queue.items = append(p.queue.items, q)
 	p.queue.bytes.Add(int64(len(q.data)))
 	p.beginFirst()
@@ -332,7 +376,7 @@ func (p *inputPart) queueFull(format string, args ...any) *Error {
 func (p *inputPart) beginFirst() {
 	for len(p.queue.items) > 0 && !p.queue.writing {
 		q := p.queue.items[0]
-		if p.j.waiting.denyLate(q) {
+		if p.waiting.denyLate(q) {
 			continue
 		}
 		p.noteTyped(q)
@@ -347,31 +391,31 @@ func (p *inputPart) beginFirst() {
 }
 
 func (p *inputPart) armWrite(q *queued) {
-	from, _ := p.j.waits.origin(q.spec, FromNow) // enqueue has checked it
+	from, _ := p.waits.origin(q.spec, FromNow) // enqueue has checked it
 	q.wait = &wait{spec: q.spec, from: from, tok: q.reply.tok, typed: q.typed, afterInput: true, input: q}
 	q.wait.done = func(o Outcome) {
 		q.outcome = &o
 		p.answerWrite(q)
 	}
 	q.wait.abort = func(e *Error) { p.withdraw(q, e) }
-	p.j.waits.arm(q.wait)
+	p.waits.arm(q.wait)
 	q.wait.deadline = q.deadline
 }
 
 // handInput writes the next input: what the kernel takes at once it writes itself, and it leaves the rest to the
 // writeLoop. It reports whether it has written anything, so that there may be more to do.
 func (p *inputPart) handInput() (wrote bool) {
-	if p.j.stdin == nil || !p.queue.ready() || p.j.shell.blocksWrite(p.queue.items[0]) {
+	if p.j.stdin == nil || !p.queue.ready() || p.shell.blocksWrite(p.queue.items[0]) {
 		return false
 	}
 	o := p.queue.order()
 	if !o.overtake && len(o.data) <= fewBytes {
-		if n, err := p.writeNow(o.data); n > 0 || err != nil {
+		if n, err := p.files.writeNow(p.queue.items[0], o.data); n > 0 || err != nil {
 			p.onWrote(writeDone{n, err})
 			return true
 		}
 	}
-	p.queue.items[0].recorded, _ = p.j.files.seen(p.queue.items[0])
+	p.queue.items[0].recorded, _ = p.files.seen(p.queue.items[0])
 	p.orders <- o // does not block: the writeLoop has no other order
 	p.queue.writing = true
 	p.queue.writes++
@@ -382,13 +426,13 @@ func (p *inputPart) handInput() (wrote bool) {
 func (p *inputPart) onWrote(w writeDone) {
 	p.queue.writing = false
 	q := p.queue.items[0]
-	if p.j.shell.watch != nil && !q.trigger && !q.answer {
-		p.j.shell.watch.noteTyped(q.data[q.written:][:w.n])
+	if !q.trigger && !q.answer {
+		p.shell.noteTyped(q.data[q.written:][:w.n])
 	}
 	q.written += int64(w.n)
 	p.queue.count(q, -int64(w.n))
 	if w.n > 0 {
-		p.j.waiting.noteInput(q.answer)
+		p.waiting.noteInput(q.answer)
 	}
 	switch {
 	case int(q.written) == len(q.data):
@@ -495,7 +539,7 @@ func (p *inputPart) fail(err *Error) {
 // cancel withdraws a write. A write with an armed wait is withdrawn together with the wait.
 func (p *inputPart) cancel(tok *token) bool {
 	for _, q := range p.queue.items {
-		if q.reply.tok == tok && q.end == nil && !slices.Contains(p.j.waits.armed, q.wait) {
+		if q.reply.tok == tok && q.end == nil && !p.waits.isArmed(q.wait) {
 			p.withdraw(q, p.j.canceled())
 			return true
 		}
@@ -523,25 +567,14 @@ func (p *inputPart) dropItems(items []*queued, why func() *Error) {
 
 // drop withdraws an item and its wait.
 func (p *inputPart) drop(q *queued, err *Error) {
-	if p.dropWait(q.wait) {
+	if p.waits.drop(q.wait) {
 		reason := "exit"
 		if err.Code == CodeCanceled {
 			reason = "canceled"
 		}
-		err.withOutcome(p.j.waits.outcome(q.wait, reason, -1))
+		err.withOutcome(p.waits.outcome(q.wait, reason, -1))
 	}
 	p.withdraw(q, err)
-}
-
-// dropWait ends a wait without an answer, and reports whether the wait was armed.
-func (p *inputPart) dropWait(w *wait) bool {
-	i := slices.Index(p.j.waits.armed, w)
-	if w == nil || i < 0 {
-		return false
-	}
-	p.j.waits.armed = slices.Delete(p.j.waits.armed, i, i+1)
-	p.j.waits.disarm(w)
-	return true
 }
 
 // brokenTime is how long input without a reader waits for the leader's end. A process that ends closes its descriptors
@@ -581,3 +614,133 @@ func (p *inputPart) pending() int { return len(p.queue.items) }
 func (p *inputPart) shutdown(why func() *Error) { p.dropInput(why) }
 
 func (p *inputPart) exited(why func() *Error) { p.dropInput(why) }
+
+// mostLine bounds the length of a line that ends with an answer. A terminal that edits lines treats an answer as part
+// of a line, and a line has no more room than proc.CanonicalLineLimit. The job's output alone must not use up the room
+// for the text that a client types.
+const mostLine = proc.CanonicalLineLimit / 4
+
+// lineChunk is how many bytes of an input are followed at once.
+const lineChunk = 4 << 10
+
+func (p *inputPart) isOpen() bool { return p.queue.closed == "" }
+
+// typeAnswer puts the terminal's answer to a query into the queue, at a place where it does no harm. It returns false if
+// there is no room for it. If full is set, an answer was dropped, and there is no room as long as others wait.
+func (p *inputPart) typeAnswer(data []byte, attrs proc.Attrs, full bool) bool {
+	q := &p.queue
+	i := q.afterFirst()
+	full = full && q.answers > 0
+	if full || q.answers+len(data) > mostAnswers || !q.fits(data, i, attrs) {
+		return false
+	}
+	q.answers += len(data)
+	if i > 0 && q.items[i-1].answer && !(i == 1 && q.writing) {
+		q.items[i-1].data = append(q.items[i-1].data, data...)
+	} else {
+		q.insert(i, &queued{data: data, answer: true, before: q.partialAt(i), reply: newReply[WriteResult]()})
+		i++
+	}
+	q.answered(data, i, attrs)
+	return true
+}
+
+// partialAt returns how many bytes of an unfinished line are typed before item i.
+func (q *inputQueue) partialAt(i int) int {
+	if i < len(q.items) {
+		return q.items[i].before
+	}
+	return q.partial
+}
+
+// fits reports whether an answer before item i leaves the typed lines whole.
+func (q *inputQueue) fits(data []byte, i int, attrs proc.Attrs) bool {
+	if !attrs.Canonical {
+		return true // there are no lines
+	}
+	partial, longest := lineLengths(data, q.partialAt(i), attrs)
+	return longest <= mostLine && q.follow(i, partial, attrs, false) <= proc.CanonicalLineLimit
+}
+
+// answered counts an answer, which was put before item i, as a part of a line.
+func (q *inputQueue) answered(data []byte, i int, attrs proc.Attrs) {
+	switch {
+	case attrs.Canonical:
+		partial, _ := lineLengths(data, q.partialAt(i), attrs)
+		q.follow(i, partial, attrs, true)
+	case i == len(q.items):
+		q.partial = 0 // the same as after any other input
+	}
+}
+
+// follow follows the lines in the items from i on, as far as a change of the unfinished line before them to the length
+// partial has an effect. It returns the longest length. If count is set, it stores the new lengths.
+func (q *inputQueue) follow(i, partial int, attrs proc.Attrs, count bool) (longest int) {
+	was := q.partialAt(i)
+	for _, in := range q.items[i:] {
+		if count {
+			in.before = partial
+		}
+		for data := range slices.Chunk(in.data, lineChunk) {
+			if was == partial {
+				return longest // the line has ended
+			}
+			n := 0
+			was, _ = lineLengths(data, was, attrs)
+			partial, n = lineLengths(data, partial, attrs)
+			longest = max(longest, n)
+		}
+	}
+	if count {
+		q.partial = partial
+	}
+	return longest
+}
+
+// afterFirst returns the index behind the item that is being written, if any, and behind the answers that follow it.
+func (q *inputQueue) afterFirst() (i int) {
+	if len(q.items) > 0 && (q.writing || q.items[0].written > 0) {
+		i = 1
+	}
+	for i < len(q.items) && q.items[i].answer {
+		i++
+	}
+	return i
+}
+
+func (p *inputPart) isWriting() bool { return p.queue.writing }
+
+// onWritten handles the result of a write by the writeLoop, which may have taken long.
+func (p *inputPart) onWritten(w writeDone) {
+	if q := p.queue.items[0]; w.n > 0 && q.recorded {
+		p.files.recordWritten(q, q.data[q.written:][:w.n])
+	}
+	p.onWrote(w)
+}
+
+func (q *queued) isWritten() bool { return int(q.written) == len(q.data) }
+
+// first returns the item that is first in the queue, or nil.
+func (p *inputPart) first() *queued {
+	if len(p.queue.items) == 0 {
+		return nil
+	}
+	return p.queue.items[0]
+}
+
+// isTyped reports whether a client has typed input that is not written yet.
+func (p *inputPart) isTyped() bool { return p.queue.typed() }
+
+// owesAnswer reports whether the terminal's answer to a query is not written yet.
+func (p *inputPart) owesAnswer() bool { return p.queue.answers > 0 }
+
+// typeTrigger types the server's own keys, before all other input that waits.
+func (p *inputPart) typeTrigger(keys []byte) {
+	q := &queued{data: keys, trigger: true, reply: newReply[WriteResult]()}
+	p.queue.insert(p.queue.afterFirst(), q)
+	p.queue.bytes.Add(int64(len(q.data)))
+}
+
+func (p *inputPart) hasTrigger() bool {
+	return slices.ContainsFunc(p.queue.items, func(q *queued) bool { return q.trigger })
+}

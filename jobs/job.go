@@ -55,7 +55,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		mail:   turn.NewMailbox[message](),
 		lock:   turn.NewLock(),
 	}}
-	j.manager = m
+	j.manager, j.self = m, j
 	j.newParts()
 	j.actor = actor{j: j, timer: time.NewTimer(time.Hour)}
 	j.turns = &j.actor

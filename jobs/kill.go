@@ -1,12 +1,15 @@
 package jobs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/names"
 )
 
 // KillOptions configure how a job is ended.
@@ -48,10 +51,28 @@ type killReq struct {
 // the server ends the processes that a lost keeper has left within 5 s.
 const reportTime = 15 * time.Second
 
+type (
+	// A confirmer asks a person whether a request may be carried out.
+	confirmer interface {
+		confirmFirst(a Action, m cancelable, asker Asker) bool
+	}
+	// A killer ends the processes of a job.
+	killer interface {
+		end(why Reason, o KillOptions)
+		isSettling() bool
+	}
+	// A striker notes that an interrupt is being sent.
+	striker interface{ strike() }
+)
+
 // killsPart holds the unanswered kills and their results so far.
 type killsPart struct {
 	noPart
-	j *Job
+	j *base
+
+	asking confirmer
+	ending killer
+	shell  striker
 
 	all    []*killReq
 	report KillResult // the results of this job's kills so far
@@ -63,11 +84,11 @@ func (p *killsPart) onKill(m killMsg) {
 		m.reply.ok(KillResult{AlreadyClosed: true, State: p.j.state()})
 		return
 	}
-	if !m.allowed && p.j.asking.confirmFirst(ActionKill, m, m.opts.Asker) {
+	if !m.allowed && p.asking.confirmFirst(ActionKill, m, m.opts.Asker) {
 		return
 	}
 	p.all = append(p.all, &killReq{m.opts, m.reply, time.Now().Add(max(m.opts.Grace, 0) + reportTime)})
-	p.j.ending.end(ReasonKilled, m.opts)
+	p.ending.end(ReasonKilled, m.opts)
 }
 
 // onKilled handles the report of a kill. If the process tree is gone, the kill is answered when the job is closed. If
@@ -142,7 +163,7 @@ func (p *killsPart) killDue() (due time.Time) {
 
 // killsDue returns when the kills are answered of a job of which nothing is left.
 func (p *killsPart) killsDue() time.Time {
-	if p.j.st.step == stepSettleExit && p.j.ending.settling != nil {
+	if p.j.st.step == stepSettleExit && p.ending.isSettling() {
 		return p.until.Add(exitTime)
 	}
 	return p.until
@@ -193,4 +214,85 @@ func (p *killsPart) fail(err *Error) {
 		k.reply.fail(err)
 	}
 	p.all = nil
+}
+
+// onLost handles the report of a server that has ended the processes of a lost keeper.
+func (p *killsPart) onLost(report keeper.Report) {
+	if len(p.all) > 0 { // The keeper did not report on these kills, so the server did the work itself.
+		p.report.add(report, &p.j.redaction)
+	}
+}
+
+func (p *killsPart) isKilling() bool { return len(p.all) > 0 }
+
+// A SignalTarget says which processes of a job get a signal.
+type SignalTarget string
+
+const (
+	SignalForeground SignalTarget = "foreground" // the terminal's foreground group; the leader's in pipe mode
+	SignalLeader     SignalTarget = "leader"
+	SignalTree       SignalTarget = "tree"
+)
+
+var keeperTargets = map[SignalTarget]keeper.Target{
+	SignalForeground: keeper.Foreground, SignalLeader: keeper.Leader, SignalTree: keeper.Tree,
+}
+
+// Signals returns the names, with SIG, that Signal accepts on this system, sorted.
+func Signals() []string { return names.Signals() }
+
+// CheckSignal returns the error that Signal returns for a name, or nil if there is such a signal.
+func CheckSignal(name string) *Error {
+	_, err := signalNamed(name)
+	return err
+}
+
+func signalNamed(name string) (syscall.Signal, *Error) {
+	full := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")
+	if sig, ok := names.FindSignal(full); ok {
+		return sig, nil
+	}
+	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list those that there are", name, names.SignalAdvice(full))
+	e.Valid = Signals()
+	return 0, e
+}
+
+// onSignal sends a signal in a goroutine of its own, since the keeper has to answer. The goroutine ends with the
+// answer, or when the keeper is gone.
+func (p *killsPart) onSignal(m signalMsg) {
+	if p.j.st.empty {
+		m.reply.fail(p.j.over())
+		return
+	}
+	if !m.allowed && p.asking.confirmFirst(ActionKill, m, m.asker) {
+		return
+	}
+	if m.sig == syscall.SIGINT || m.sig == syscall.SIGQUIT {
+		p.shell.strike()
+	}
+	proc, exited := p.j.proc, p.j.st.exit
+	p.j.output.loops.Go(func() {
+		err := proc.Signal(m.target, m.sig)
+		switch {
+		case err == nil:
+			m.reply.ok(struct{}{})
+		case errors.Is(err, syscall.EPERM):
+			e := errorf(CodeUnsupported, "the processes of job %d run as another user, whom this server may not signal; signal them as that user, or as root", p.j.id)
+			e.Name = "signals to another user's processes"
+			m.reply.fail(e)
+		default: // no such process is alive any more
+			m.reply.fail(p.nobody(exited))
+		}
+	})
+}
+
+// nobody returns the error for a signal whose target has ended while other processes of the job live on. It is called
+// outside of the loop.
+func (p *killsPart) nobody(exited *Exit) *Error {
+	if exited == nil {
+		return Invalid("/target", "nobody of that part of job %d is alive", p.j.id)
+	}
+	e := errorf(CodeJobExited, "nobody of that part of job %d is alive; its leader %s", p.j.id, exitText(exited))
+	e.Handle, e.Exit = p.j.id, exited
+	return e
 }

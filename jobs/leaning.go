@@ -11,7 +11,7 @@ import "shelld/jobs/internal/inputwait"
 
 // noteAll notes that the job waits for input and has printed all output for now.
 func (p *waitingPart) noteAll(m lookedMsg) {
-	if v := m.verdict; v.State != inputwait.Reading || rank(v.Confidence) < rank(inputwait.Likely) || p.j.input.queue.typed() {
+	if v := m.verdict; v.State != inputwait.Reading || rank(v.Confidence) < rank(inputwait.Likely) || p.input.isTyped() {
 		return
 	}
 	var ends int64

@@ -66,7 +66,11 @@ var limitKinds = []struct {
 // limitsPart ends a job that exceeds a limit or its lifetime.
 type limitsPart struct {
 	noPart
-	j *Job
+	j *base
+
+	ending interface {
+		end(why Reason, o KillOptions)
+	}
 
 	killAt        time.Time // when it is ended; zero: never, or already done
 	wroteTooMuch  bool      // so it is being ended
@@ -143,7 +147,7 @@ func (p *limitsPart) begin() {
 func (p *limitsPart) review(now time.Time) {
 	if !p.killAt.IsZero() && !now.Before(p.killAt) {
 		p.killAt = time.Time{}
-		p.j.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
+		p.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
 	}
 	if !p.wroteTooMuch && p.j.output.budget.isOver() {
 		p.wroteTooMuch = true
@@ -165,7 +169,7 @@ func (p *limitsPart) onLimited() {
 // endBeyond ends a job because of a limit.
 func (p *limitsPart) endBeyond(limit LimitName, grace time.Duration) {
 	p.j.st.intendLimit(limit)
-	p.j.ending.end(ReasonLimit, KillOptions{Grace: grace})
+	p.ending.end(ReasonLimit, KillOptions{Grace: grace})
 }
 
 // intendLimit does the same as intend for a limit.

@@ -239,10 +239,10 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 }
 
 // releaseName releases a job's name.
-func (r *registry) releaseName(j *Job) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.dropName(j)
+func (m *Manager) releaseName(j *Job) {
+	m.registry.mu.Lock()
+	defer m.registry.mu.Unlock()
+	m.registry.dropName(j)
 }
 
 func (r *registry) dropName(j *Job) {

@@ -178,7 +178,7 @@ func (m waitMsg) deliver(j *Job)    { j.waits.onWait(m) }
 func (m runMsg) deliver(j *Job)     { j.runs.onRun(m) }
 func (m readMsg) deliver(j *Job)    { j.reads.onRead(m) }
 func (m killMsg) deliver(j *Job)    { j.kills.onKill(m) }
-func (m signalMsg) deliver(j *Job)  { j.onSignal(m) }
+func (m signalMsg) deliver(j *Job)  { j.kills.onSignal(m) }
 func (m resizeMsg) deliver(j *Job)  { j.display.onResize(m) }
 func (m watchMsg) deliver(j *Job)   { j.waits.onWatch(m) }
 func (m unwatchMsg) deliver(j *Job) { j.waits.onUnwatch(m) }

@@ -24,22 +24,10 @@ import (
 
 // overtake drops the queued input except other signal keys: two interrupts in a row stay two.
 func (p *inputPart) overtake() {
-	p.j.shell.watch.strike()
+	p.shell.strike()
 	items := slices.Clone(p.queue.items)
 	items = slices.DeleteFunc(items, func(q *queued) bool { return q.keysOnly })
 	p.dropItems(items, p.overtaken)
-}
-
-// overtakeHeld drops the writes that are held back until a probe, except other signal keys. It is called for a key that
-// came after all of them.
-func (p *inputPart) overtakeHeld() {
-	p.j.waiting.watch.writeQ = slices.DeleteFunc(p.j.waiting.watch.writeQ, func(h heldWrite) bool {
-		if p.j.waiting.interrupts(h.msg.in) {
-			return false
-		}
-		h.msg.fail(p.overtaken())
-		return true
-	})
 }
 
 func (p *inputPart) overtaken() *Error {
@@ -129,16 +117,14 @@ func (q *queued) expires() bool {
 // expire answers an input that the writeLoop does not have, with its progress so far.
 func (p *inputPart) expire(q *queued) {
 	if q.wait == nil {
-		from, _ := p.j.waits.origin(q.spec, FromNow) // enqueue has checked it
+		from, _ := p.waits.origin(q.spec, FromNow) // enqueue has checked it
 		q.wait = &wait{spec: q.spec, from: from}
 	} else {
-		p.dropWait(q.wait)
+		p.waits.drop(q.wait)
 	}
 	p.takeOut(q)
-	q.reply.ok(WriteResult{q.written, ptr(p.j.waits.outcome(q.wait, "timeout", -1))})
+	q.reply.ok(WriteResult{q.written, ptr(p.waits.outcome(q.wait, "timeout", -1))})
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // inputDeadline returns when the first of the queued inputs expires. It is zero if none does.
 func (p *inputPart) inputDeadline() (t time.Time) {

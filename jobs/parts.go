@@ -42,12 +42,30 @@ func (noPart) inform(*Info)            {}
 //	files              write down the results of all of this
 //	asking, idle       only hold information
 func (j *Job) newParts() {
-	j.changes.j, j.limits.j, j.waiting.j, j.display.j, j.runs.j, j.kills.j, j.files.j, j.asking.j, j.idle.j = j, j, j, j, j, j, j, j, j
-	j.shell = shellPart{j: j}
-	j.ending = endingPart{j: j, hints: make(chan *Hint, 1)}
-	j.input = inputPart{j: j, orders: make(chan inputOrder, 1), wrote: make(chan writeDone)}
-	j.waits = waitsPart{j: j, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{}}
-	j.reads = readsPart{j: j, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
+	b := &j.base
+	j.changes = changesPart{j: b, waits: &j.waits, waiting: &j.waiting}
+	j.shell = shellPart{j: b, asking: &j.asking, input: &j.input, waiting: &j.waiting, waits: &j.waits}
+	j.limits.j, j.limits.ending = b, &j.ending
+	j.waiting.j, j.waiting.display, j.waiting.files = b, &j.display, &j.files
+	j.waiting.input, j.waiting.shell, j.waiting.waits = &j.input, &j.shell, &j.waits
+	j.ending = endingPart{
+		j: b, jobs: j.manager, changes: &j.changes, display: &j.display, files: &j.files, input: &j.input, kills: &j.kills,
+		limits: &j.limits, runs: &j.runs, shell: &j.shell, hints: make(chan *Hint, 1),
+	}
+	j.display.j, j.display.files, j.display.waits, j.display.ending, j.display.input = b, &j.files, &j.waits, &j.ending, &j.input
+	j.input.j, j.input.asking, j.input.files = b, &j.asking, &j.files
+	j.input.shell, j.input.waiting, j.input.waits = &j.shell, &j.waiting, &j.waits
+	j.input.orders, j.input.wrote = make(chan inputOrder, 1), make(chan writeDone)
+	j.waits = waitsPart{
+		j: b, display: &j.display, waiting: &j.waiting, shell: &j.shell, changes: &j.changes, ending: &j.ending, input: &j.input,
+		reads: &j.reads, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},
+	}
+	j.reads = readsPart{j: b, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
+	j.runs = runsPart{j: b, ending: &j.ending, waiting: &j.waiting}
+	j.kills = killsPart{j: b, asking: &j.asking, ending: &j.ending, shell: &j.shell}
+	j.files.j, j.files.ending = b, &j.ending
+	j.asking = askingPart{j: b, actor: &j.actor, input: &j.input, waiting: &j.waiting}
+	j.idle.j, j.idle.waiting = b, &j.waiting
 	j.parts = []part{
 		&j.changes, &j.shell, &j.limits, &j.waiting, &j.ending, &j.display, &j.input,
 		&j.waits, &j.reads, &j.runs, &j.kills, &j.files, &j.asking, &j.idle,

@@ -369,7 +369,7 @@ func (p *waitsPart) answerPortInfos(m portsMsg) {
 	told := false
 	for _, i := range infos {
 		switch {
-		case p.j.actor.leaving != nil:
+		case p.j.turns.isLeaving():
 			i.asked.reply.ok(i.info)
 		case can && i.need > m.number:
 			pw.infos = append(pw.infos, i)
@@ -377,7 +377,7 @@ func (p *waitsPart) answerPortInfos(m portsMsg) {
 			if i.need <= m.number {
 				i.info.Ports, told = slices.Clone(found), m.known
 			}
-			p.j.changes.answerInfo(i.asked, i.info)
+			p.changes.answerInfo(i.asked, i.info)
 		}
 	}
 	if told && can {

@@ -25,7 +25,7 @@ type RoomFunc func(bytes int64) bool
 // readsPart has the read cursors of a job, and the reads that are not answered yet.
 type readsPart struct {
 	noPart
-	j *Job
+	j *base
 
 	all      []*readReq
 	cursor   map[Stream]int64
@@ -233,3 +233,6 @@ func unreadAdvice(err error) string {
 	}
 	return "see to the disk; " + then + ", and says until then why it cannot"
 }
+
+// isMoving reports whether a read is pending that will move the cursor.
+func (p *readsPart) isMoving() bool { return len(p.cursorAt) > 0 }

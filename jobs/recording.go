@@ -29,7 +29,7 @@ import (
 // marker has the number of missing bytes.
 type recording struct {
 	// Immutable:
-	job     *Job
+	job     *base
 	streams []*stream
 	began   time.Time
 	header  cast.Header
@@ -276,3 +276,9 @@ func (r *recording) remove() error {
 func (p *filesPart) now() time.Duration { return p.recording.now() }
 
 func (p *filesPart) output(st *stream, at time.Duration, n int) { p.recording.output(st, at, n) }
+
+func (p *filesPart) resize(cols, rows int, do func() error) error {
+	return p.recording.resize(cols, rows, do)
+}
+
+func (p *filesPart) recordExit() { p.recording.exited(p.j.st.exit, p.j.info.EndedAt) }

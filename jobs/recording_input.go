@@ -31,45 +31,6 @@ func (p *filesPart) seen(q *queued) (seen, raw bool) {
 // and prints stars leaves the Enter key to the terminal.
 func shows(a proc.Attrs) bool { return a.Echo || !a.Canonical && !a.CRToNL }
 
-// writeNow calls WriteNow of the input and records the input. The echo of the input is recorded behind it. The
-// terminal is queried before and after the write: echo may be turned off in between. If a program read raw before the
-// write, it did not ask for a password then, and its later change of the terminal may be the effect of this input.
-func (p *inputPart) writeNow(data []byte) (n int, err error) {
-	q, r := p.queue.items[0], p.j.files.recording
-	seen, raw := p.j.files.seen(q)
-	if !seen {
-		return p.j.stdin.WriteNow(data)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at := r.now()
-	n, err = p.j.stdin.WriteNow(data)
-	if n > 0 && !raw {
-		seen, _ = p.j.files.seen(q)
-	}
-	if n > 0 && seen {
-		r.typed(at, data[:n])
-	}
-	return n, err
-}
-
-// onWritten handles the result of a write by the writeLoop, which may have taken long.
-func (p *inputPart) onWritten(w writeDone) {
-	if q := p.queue.items[0]; w.n > 0 && q.recorded {
-		if seen, _ := p.j.files.seen(q); seen {
-			p.recordTyped(q.data[q.written:][:w.n])
-		}
-	}
-	p.onWrote(w)
-}
-
-func (p *inputPart) recordTyped(data []byte) {
-	r := p.j.files.recording
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.typed(r.now(), data)
-}
-
 // typed notes input. The caller holds mu.
 func (r *recording) typed(at time.Duration, p []byte) {
 	if r.over || r.ended {
@@ -113,4 +74,40 @@ func (r *recording) noteHeld() {
 		p = append(p, redact.Mark...)
 	}
 	r.noteTyped(r.now(), p)
+}
+
+// writeNow calls WriteNow of the input and records the input. The echo of the input is recorded behind it. The
+// terminal is queried before and after the write: echo may be turned off in between. If a program read raw before the
+// write, it did not ask for a password then, and its later change of the terminal may be the effect of this input.
+func (p *filesPart) writeNow(q *queued, data []byte) (n int, err error) {
+	seen, raw := p.seen(q)
+	if !seen {
+		return p.j.stdin.WriteNow(data)
+	}
+	r := p.recording
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.now()
+	n, err = p.j.stdin.WriteNow(data)
+	if n > 0 && !raw {
+		seen, _ = p.seen(q)
+	}
+	if n > 0 && seen {
+		r.typed(at, data[:n])
+	}
+	return n, err
+}
+
+// recordWritten records input that the writeLoop has written, if the terminal shows it.
+func (p *filesPart) recordWritten(q *queued, data []byte) {
+	if seen, _ := p.seen(q); seen {
+		p.recordTyped(data)
+	}
+}
+
+func (p *filesPart) recordTyped(data []byte) {
+	r := p.recording
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.typed(r.now(), data)
 }

@@ -200,18 +200,6 @@ func (j *Job) Remove(keepFiles bool) Pending[struct{}] {
 	return pend(j, r)
 }
 
-// VariablesAreFixed returns the error for a change of the environment that the job was started with: on no system can
-// a process change the environment of another process.
-func (j *Job) VariablesAreFixed() *Error {
-	const why = "the environment of job %d cannot be changed any more: a program has it from its start, and nobody else can reach it"
-	e := errorf(CodeUnsupported, why+"; start another job with env, or, if it is a shell, type the assignment into it (export NAME=value)", j.id)
-	if now := j.Published(); now != nil && !now.Live() {
-		e = errorf(CodeUnsupported, why+", and the job has ended; start another one with env", j.id)
-	}
-	e.Name, e.Pointer = "handle", "/handle"
-	return e
-}
-
 // HoldTo makes a stream wait for the client that it is sent to, starting with the next read of the stream. Output may
 // then be at most window bytes ahead of Sent, and never more than the amount that is certainly kept in memory. So no
 // output is lost if there are no files. Output that a drain adds to that is kept as well. A window of 0 ends the
@@ -234,11 +222,3 @@ func (j *Job) Sent(name Stream, off int64) {
 		st.pokeReader()
 	}
 }
-
-// Hold keeps the job's files until release is called, even if the job is removed meanwhile. It is for an answer that
-// quotes output. release may be called more than once.
-func (j *Job) Hold() (release func()) { return j.holds.hold(&j.holds.answers) }
-
-// HoldUnsent keeps the job's files from being deleted when the server lets go of the job. It does not protect them
-// from a removal. It is for output that is being sent.
-func (j *Job) HoldUnsent() (release func()) { return j.holds.hold(&j.holds.lanes) }

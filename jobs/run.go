@@ -34,10 +34,25 @@ type runReq struct {
 	reply      reply[RunResult]
 }
 
+type (
+	// A runEnder ends a job, and knows why its shell could not run its command; nil: that is not known.
+	runEnder interface {
+		end(why Reason, o KillOptions)
+		theHint() *Hint
+	}
+	// A lastProber probes once more whether the job waits for input.
+	lastProber interface {
+		asksInput(look *parting, now time.Time) bool
+	}
+)
+
 // runsPart has the requests that wait for the end of the job.
 type runsPart struct {
 	noPart
-	j *Job
+	j *base
+
+	ending  runEnder
+	waiting lastProber
 
 	all []*runReq
 }
@@ -48,7 +63,7 @@ func (p *runsPart) onRun(m runMsg) {
 		r.deadline = p.j.info.StartedAt.Add(m.opts.Timeout)
 	}
 	if p.j.told() { // the job ended before this message
-		r.onExit(time.Now(), p.j.ending.hint, len(p.j.info.Background) > 0)
+		r.onExit(time.Now(), p.ending.theHint(), len(p.j.info.Background) > 0)
 	}
 	p.all = append(p.all, r)
 }
@@ -96,7 +111,7 @@ func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 	if r.deadline.IsZero() || now.Before(r.deadline) {
 		return false
 	}
-	if p.j.waiting.asksInput(&r.look, now) {
+	if p.waiting.asksInput(&r.look, now) {
 		return false
 	}
 	r.deadline, r.timedOut, r.waiting = time.Time{}, true, p.j.waitingFor
@@ -104,7 +119,7 @@ func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 		r.reply.ok(p.result(r, false))
 		return true
 	}
-	p.j.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
+	p.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
 	return false
 }
 
@@ -136,7 +151,7 @@ func (p *runsPart) cancel(tok *token) bool {
 	p.all = slices.Delete(p.all, i, i+1)
 	err := p.j.canceled()
 	if !r.opts.Background {
-		p.j.ending.end(ReasonKilled, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
+		p.ending.end(ReasonKilled, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
 		err.Message = "the request was cancelled; its job is being ended"
 	}
 	r.reply.fail(err)
@@ -157,4 +172,11 @@ func (p *runsPart) fail(err *Error) {
 		r.reply.fail(err)
 	}
 	p.all = nil
+}
+
+// onExit handles the report of the exit.
+func (p *runsPart) onExit(now time.Time, hint *Hint) {
+	for _, r := range p.all {
+		r.onExit(now, hint, len(p.j.info.Background) > 0)
+	}
 }

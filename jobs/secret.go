@@ -43,7 +43,7 @@ func (p *waitingPart) asksSecrets() bool {
 // watchesEcho reports whether the echo setting matters: the client is to be asked for passwords, or input is queued
 // that only the person at the client may type while echo is off.
 func (p *waitingPart) watchesEcho() bool {
-	return p.asksSecrets() || p.j.mgr.settings.secrets.ClientOnly && p.j.term != nil && p.j.canWait() && len(p.j.input.queue.items) > 0
+	return p.asksSecrets() || p.j.mgr.settings.secrets.ClientOnly && p.j.term != nil && p.j.canWait() && p.input.first() != nil
 }
 
 // hidesInput reports whether the terminal reads a line without echo, as for a password.
@@ -65,7 +65,7 @@ func (p *waitingPart) reviewHidden(now time.Time) {
 		return
 	}
 	s.hidden, s.at = p.hidesInput(), nextOf(hiddenAfter, p.activeAt(), now)
-	if s.at.IsZero() && (s.hidden || len(p.j.input.queue.items) > 0) {
+	if s.at.IsZero() && (s.hidden || p.input.first() != nil) {
 		s.at = now.Add(slowestLook)
 	}
 	if s.hidden {
@@ -90,7 +90,7 @@ func (p *waitingPart) forSecret() bool {
 // asker returns a function that determines the foreground process, which asks for a password or keeps a shell from its
 // first prompt. The function may run in any goroutine. asker returns nil if this information is not needed.
 func (p *waitingPart) asker() func() *Process {
-	if !p.forSecret() && !p.j.shell.watch.starts() || p.j.term == nil {
+	if !p.forSecret() && !p.shell.starts() || p.j.term == nil {
 		return nil
 	}
 	term, leader := p.j.term, p.j.info.PID
@@ -191,12 +191,9 @@ func (p *waitingPart) deny(q *queued) *Error {
 // denyBegun is deny for an input of which a part was typed before echo was turned off. The rest is withdrawn, except
 // for the bytes that the terminal has already received.
 func (p *waitingPart) denyBegun() {
-	if len(p.j.input.queue.items) == 0 {
-		return
-	}
-	if q := p.j.input.queue.items[0]; q.begun && q.end == nil {
+	if q := p.input.first(); q != nil && q.begun && q.end == nil {
 		if err := p.deny(q); err != nil {
-			p.j.input.withdraw(q, err)
+			p.input.withdraw(q, err)
 		}
 	}
 }
@@ -209,7 +206,7 @@ func (p *waitingPart) denyLate(q *queued) bool {
 	}
 	err := p.deny(q)
 	if err != nil {
-		p.j.input.withdraw(q, err)
+		p.input.withdraw(q, err)
 	}
 	return err != nil
 }

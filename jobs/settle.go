@@ -18,7 +18,7 @@ const (
 // settle has the stored output matched and drawn, as the end of the output.
 func (p *endingPart) settle(next step) {
 	p.j.st.step, p.settleFrom = next, time.Now()
-	p.j.display.settleScreen()
+	p.display.settleScreen()
 	if f := p.j.output.follower.Load(); f != nil {
 		p.settling = new(token)
 		f.Sync(p.settling, nil, true)
@@ -30,7 +30,7 @@ func (p *endingPart) settleUntil() time.Time {
 	switch {
 	case p.j.closing:
 		return p.settleFrom.Add(catchUpShutdown)
-	case len(p.j.kills.all) > 0:
+	case p.kills.isKilling():
 		return p.settleFrom.Add(catchUpKilled)
 	}
 	return p.settleFrom.Add(catchUpTime)
@@ -49,6 +49,15 @@ func (p *endingPart) catchUpUntil() time.Time {
 func (p *endingPart) reviewSettle(now time.Time) {
 	if until := p.catchUpUntil(); !until.IsZero() && !now.Before(until) {
 		p.j.log.Warn("patterns cannot keep up with the output of an ended job", "job", p.j.id)
-		p.j.output.follower.Load().GiveUp(p.settling, p.j.closing || len(p.j.kills.all) > 0)
+		p.j.output.follower.Load().GiveUp(p.settling, p.j.closing || p.kills.isKilling())
 	}
 }
+
+// onSettled notes that the follower has answered a request.
+func (p *endingPart) onSettled(tok *token) {
+	if p.settling == tok {
+		p.settling = nil
+	}
+}
+
+func (p *endingPart) isSettling() bool { return p.settling != nil }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"shelld/jobs/internal/roots"
 	"shelld/jobs/internal/shellfiles"
 	"shelld/jobs/internal/shellmark"
 )
@@ -88,10 +89,43 @@ func (s *shellWatch) hasMarks() bool {
 	return len(s.marks) > 0
 }
 
+type (
+	// A shellConfirmer asks a person about code for a shell.
+	shellConfirmer interface {
+		askAbout(m cancelable, question func() (*Question, *Error))
+		question(a Action, asker Asker, handle ID, command, cwd string, found roots.Found) (*Question, *Error)
+	}
+	// A keyboard types the keys that make a shell read a text.
+	keyboard interface {
+		first() *queued
+		typeTrigger(keys []byte)
+		hasTrigger() bool
+	}
+	// An outsider detects from outside whether a shell reads.
+	outsider interface {
+		probed() probes
+		activity() activity
+		activeAt() time.Time
+	}
+	// A commandWaiter has the waits of commands.
+	commandWaiter interface {
+		origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *Error)
+		outcome(w *wait, reason string, index int) Outcome
+		arm(w *wait)
+		cancel(tok *token) bool
+		waitsFor(kind ConditionKind) bool
+	}
+)
+
 // shellPart handles the commands of a job that is a shell with integration.
 type shellPart struct {
 	noPart
-	j *Job
+	j *base
+
+	asking  shellConfirmer
+	input   keyboard
+	waiting outsider
+	waits   commandWaiter
 
 	watch *shellWatch // nil: no integration; set once, before the first turn
 	none  string      // why there is no integration; "" = the job has no terminal
@@ -295,3 +329,10 @@ func (p *shellPart) cleanCommand(c ShellCommand) ShellCommand {
 	c.Text, c.Cwd = p.j.redaction.text(c.Text), p.j.redaction.text(c.Cwd)
 	return c
 }
+
+// strike notes that an interrupt is being sent.
+func (p *shellPart) strike() { p.watch.strike() }
+
+func (p *shellPart) handing() bool { return p.watch.handing() }
+
+func (p *shellPart) finished(id int64) bool { return p.watch.finished(id) }

@@ -17,7 +17,7 @@ import (
 // at a prompt, or for a builtin command such as vared. The line editor takes the key in both cases.
 func (p *shellPart) doubtRunning() {
 	s := p.watch
-	if !p.editorReads() && !p.editsSince(s.readingBy) || s.striking > 0 || len(p.j.input.queue.items) > 0 || p.j.stdin == nil || !s.idle() {
+	if !p.editorReads() && !p.editsSince(s.readingBy) || s.striking > 0 || p.input.first() != nil || p.j.stdin == nil || !s.idle() {
 		return
 	}
 	s.askedAt, s.readingBy = time.Now(), 0

@@ -316,8 +316,8 @@ func (p *shellPart) confirmChange(m changeVariableMsg) {
 		shown = &hidden
 	}
 	code, cwd := changeCode(p.watch.kind, m.name, shown), p.j.place
-	p.j.asking.askAbout(m, func() (*Question, *Error) {
-		return p.j.asking.question(ActionStart, m.asker, p.j.id, code, cwd, roots.Found{Why: "a shell runs what some variables say"})
+	p.asking.askAbout(m, func() (*Question, *Error) {
+		return p.asking.question(ActionStart, m.asker, p.j.id, code, cwd, roots.Found{Why: "a shell runs what some variables say"})
 	})
 }
 

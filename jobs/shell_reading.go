@@ -29,16 +29,13 @@ func (p *shellPart) missesEnd() bool {
 	if s == nil || s.session.Phase() != shellmark.PhaseRunning || s.askedAt.After(s.struckAt) || !s.struckAt.After(s.current.StartedAt.Add(-interruptTime)) {
 		return false
 	}
-	waits := func(w *wait) bool {
-		return slices.ContainsFunc(w.spec.Until, func(c Condition) bool { return c.Kind == UntilCommand })
-	}
-	return len(s.queue)+len(s.tasks) > 0 || slices.ContainsFunc(p.j.waits.armed, waits)
+	return len(s.queue)+len(s.tasks) > 0 || p.waits.waitsFor(UntilCommand)
 }
 
 // reviewReading sets the shell to ready if a probe shows that it reads a line, and that this is not the rest of an
 // incomplete line. This does not apply before the first prompt: then the start-up files may read.
 func (p *shellPart) reviewReading() {
-	s, l := p.watch, &p.j.waiting.watch
+	s, l := p.watch, p.waiting.probed()
 	ends := p.missesEnd()
 	if !s.needsReading() && !ends {
 		s.readingBy = 0
@@ -62,23 +59,23 @@ func (p *shellPart) reviewReading() {
 // waitsSince reports whether the probe with this number, or a later one, has seen the job wait for input, and there
 // was no activity since.
 func (p *shellPart) waitsSince(look int) bool {
-	l := &p.j.waiting.watch
-	return p.j.waitingFor != nil && l.ofTaken >= look && l.of == p.j.waiting.activity()
+	l := p.waiting.probed()
+	return p.j.waitingFor != nil && l.ofTaken >= look && l.of == p.waiting.activity()
 }
 
 // editsSince reports whether the probe with this number, or a later one, has seen the shell's line editor read, and
 // there was no activity since. Then the shell is idle until it gets input, whatever else runs in the job.
 func (p *shellPart) editsSince(look int) bool {
-	r := p.j.waiting.watch.reader
-	return r.pid == p.j.info.PID && r.look >= look && r.of == p.j.waiting.activity() && p.editsLines()
+	r := p.waiting.probed().reader
+	return r.pid == p.j.info.PID && r.look >= look && r.of == p.waiting.activity() && p.editsLines()
 }
 
 // leaderReads reports whether the last probe has seen that the shell itself reads, and there was no activity since.
 // fish waits for more than its input, so the system does not report it exactly while anything else runs in the job.
 // Then the probe must have seen its line editor.
 func (p *shellPart) leaderReads() bool {
-	l := &p.j.waiting.watch
-	return p.j.waitingFor != nil && l.of == p.j.waiting.activity() && p.j.waitingFor.PID == p.j.info.PID && (p.j.waitingFor.Confidence == inputwait.Exact || p.editorReads())
+	l := p.waiting.probed()
+	return p.j.waitingFor != nil && l.of == p.waiting.activity() && p.j.waitingFor.PID == p.j.info.PID && (p.j.waitingFor.Confidence == inputwait.Exact || p.editorReads())
 }
 
 // editorReads reports whether, by the state of the terminal, the process that reads it is the line editor of a shell.
@@ -122,17 +119,18 @@ func (s *shellWatch) waits(id int64) bool {
 }
 
 // lastQueued returns the ID of the last queued command that has not begun, or 0 if there is none.
-func (s *shellWatch) lastQueued() int64 {
+func (p *shellPart) lastQueued() int64 {
+	s := p.watch
 	if s == nil || len(s.queue) == 0 {
 		return 0
 	}
 	return s.queue[len(s.queue)-1].command.ID
 }
 
-// noteTyped notes that p was typed into the shell.
-func (s *shellWatch) noteTyped(p []byte) {
-	if bytes.ContainsAny(p, "\r\n") {
-		s.session.OnTyped()
+// noteTyped notes that data was typed into the shell.
+func (p *shellPart) noteTyped(data []byte) {
+	if p.watch != nil && bytes.ContainsAny(data, "\r\n") {
+		p.watch.session.OnTyped()
 	}
 }
 
@@ -151,7 +149,7 @@ func (s *shellWatch) starts() bool {
 func (p *shellPart) startAsks() *WaitingForInput {
 	w := p.j.waitingFor
 	switch {
-	case !p.watch.starts() || w == nil || p.j.waiting.watch.of != p.j.waiting.activity():
+	case !p.watch.starts() || w == nil || p.waiting.probed().of != p.waiting.activity():
 		return nil
 	case rank(w.Confidence) < rank(inputwait.Likely) || w.State != inputwait.Reading && !(w.PID == p.j.info.PID && p.editorReads()):
 		return nil
@@ -211,3 +209,10 @@ func (p *shellPart) reviewStart() {
 		return true
 	})
 }
+
+func (p *shellPart) starts() bool { return p.watch.starts() }
+
+func (p *shellPart) needsReading() bool { return p.watch.needsReading() }
+
+// noteFront notes the foreground process before the first prompt.
+func (p *shellPart) noteFront(front *Process) { p.watch.front = front }

@@ -78,7 +78,7 @@ func (p *shellPart) reviewReplaced(now time.Time) {
 		return
 	}
 	// Continuous output must not delay the probe forever.
-	if a := p.j.waiting.activity(); s.look.at.IsZero() || a != s.look.of {
+	if a := p.waiting.activity(); s.look.at.IsZero() || a != s.look.of {
 		s.look.of, s.look.at = a, earliest(s.look.at, now.Add(imageAfter[0]))
 	}
 	if s.look.under || now.Before(s.look.at) {
@@ -112,7 +112,7 @@ func (p *shellPart) onImage(m imageMsg) {
 	if s.session.Phase() == shellmark.PhaseGone || p.j.st.exit != nil || p.takeImage(m.same, m.err) {
 		return
 	}
-	active := p.j.waiting.activeAt()
+	active := p.waiting.activeAt()
 	if s.current != nil {
 		active = latest(active, s.current.StartedAt)
 	}

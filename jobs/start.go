@@ -53,7 +53,7 @@ func (s *starting) prepare() (*launched, *Error) {
 		return nil, err
 	}
 	defer p.at.Close()
-	if err := s.j.asking.allowStart(p); err != nil {
+	if err := s.j.asking.allowStart(p, s.awaitPerson); err != nil {
 		return nil, err
 	}
 	return s.j.manager.launch(&s.j.spec, p)

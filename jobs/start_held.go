@@ -101,3 +101,8 @@ func (s *starting) sortMail(h holdUp) (broken *Error) {
 	}
 	return broken
 }
+
+// awaitPerson waits for the answer of the person at the client.
+func (s *starting) awaitPerson(answers <-chan Answer) (Answer, *Error) {
+	return awaitBefore(s.j, answers, heldByPerson)
+}

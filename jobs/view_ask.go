@@ -3,7 +3,9 @@ package jobs
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
+	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/view"
 )
 
@@ -20,11 +22,38 @@ type screenReq struct {
 	over  atomic.Bool // it has failed: stop drawing
 }
 
+type (
+	// A resizeRecorder resizes a terminal, and records that.
+	resizeRecorder interface {
+		resize(cols, rows int, do func() error) error
+	}
+	// A screenSearcher waits for what patterns find on the screen.
+	screenSearcher interface {
+		onShown(hits []view.Hit)
+		onUnseen(keys []int, why error) // the patterns see no more of the screen
+		glanced(number int)
+	}
+	// An ender knows until when the end of a job waits.
+	ender interface{ settleUntil() time.Time }
+	// An answerer types the answers to queries.
+	answerer interface {
+		isOpen() bool
+		// typeAnswer puts an answer into the queue. It returns false if there is no room. If full is set, there is none
+		// as long as other answers wait.
+		typeAnswer(data []byte, attrs proc.Attrs, full bool) bool
+	}
+)
+
 // displayPart owns the screen of a job's terminal, and answers the terminal queries of its programs. Package view draws
 // the screen. displayPart owns one view, starts the goroutines that call it, and takes their results in turns.
 type displayPart struct {
 	noPart
-	j *Job
+	j *base
+
+	files  resizeRecorder
+	waits  screenSearcher
+	ending ender
+	input  answerer
 
 	sizes    view.Sizes
 	glance   glancer

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"shelld/jobs/internal/inputwait"
+	"shelld/jobs/internal/view"
 )
 
 // The server detects whether a job waits for input by a probe: it examines the system calls in which
@@ -116,15 +117,11 @@ type inputWatch struct {
 	tell atomic.Bool // reports go to the client. Any goroutine may set it
 
 	// Guarded by turns:
+	probes
 	telling  bool
-	begun    int       // number of probes begun
 	under    bool      // the last probe is still running
 	want     int       // the probe that must begin at once, because something waits for it
-	looked   int       // the last probe that has ended
 	lookedAt time.Time // when that probe ended
-	of       activity
-	ofTaken  int // the last probe that saw the job wait; the known state dates from it
-	reader   reading
 
 	told   *WaitingForInput // the wait last reported to the client
 	toldAt time.Time        // when it was reported
@@ -148,6 +145,15 @@ type inputWatch struct {
 	writeQ []heldWrite
 }
 
+// probes says which probes there have been.
+type probes struct {
+	begun   int // number of probes begun
+	looked  int // the last probe that has ended
+	ofTaken int // the last probe that saw the job wait; the known state dates from it
+	of      activity
+	reader  reading
+}
+
 // A reading is the process that a probe has seen reading, whether or not the job is reported as waiting.
 type reading struct {
 	pid  int // 0: none
@@ -169,10 +175,49 @@ type lookedMsg struct {
 
 func (m lookedMsg) deliver(j *Job) { j.waiting.onLooked(m) }
 
+type (
+	// A querier answers the queries of programs, and draws their screen.
+	querier interface {
+		owesAnswer() bool
+		theView() *view.View
+	}
+	// A waitRecorder records in info.json that a job waits for input.
+	waitRecorder interface{ recordWait(now time.Time) }
+	// An inputSource has the input that a client types.
+	inputSource interface {
+		isTyped() bool
+		owesAnswer() bool
+		first() *queued
+		compose(in Input) (q *queued, partial int, refusal *Error)
+		enqueue(m writeMsg) bool
+		withdraw(q *queued, err *Error)
+	}
+	// A watchedShell is a shell with integration, about which a probe may have to decide.
+	watchedShell interface {
+		starts() bool
+		handing() bool
+		needsReading() bool
+		missesEnd() bool
+		noteFront(front *Process)
+	}
+	// A timedWaiter has the waits of held writes, and those for input.
+	timedWaiter interface {
+		origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *Error)
+		outcome(w *wait, reason string, index int) Outcome
+		waitsFor(kind ConditionKind) bool
+	}
+)
+
 // waitingPart detects whether a job waits for input, and reports it.
 type waitingPart struct {
 	noPart
-	j *Job
+	j *base
+
+	display querier
+	files   waitRecorder
+	input   inputSource
+	shell   watchedShell
+	waits   timedWaiter
 
 	watch  inputWatch  // whether it waits for input
 	secret secretWatch // whether that is a password
@@ -192,7 +237,7 @@ func (p *waitingPart) activity() activity {
 // which it came: held back output is then due only when the command runs, and probes must show before that whether
 // the shell has taken the command.
 func (p *waitingPart) activeAt() time.Time {
-	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.j.shell.watch.handing()
+	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.shell.handing()
 	for _, st := range p.j.output.streams {
 		came := st.last.Load()
 		if handing {
@@ -275,7 +320,7 @@ func (p *waitingPart) storeLookAt() (t time.Time) {
 // wanted reports whether anything needs to know if the job waits for input.
 func (p *waitingPart) wanted() bool {
 	l := &p.watch
-	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.j.output.follower.Load().Leans() || p.forSecret() || p.j.shell.watch.handing() || p.j.shell.watch.needsReading() || p.j.shell.missesEnd() || slices.ContainsFunc(p.j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.j.output.follower.Load().Leans() || p.forSecret() || p.shell.handing() || p.shell.needsReading() || p.shell.missesEnd() || p.waits.waitsFor(UntilInput)
 }
 
 // lookAt returns the time of the next probe; zero: none until something happens.
@@ -311,7 +356,7 @@ func (p *waitingPart) beginLook(now time.Time) {
 	if m.asked {
 		prompt = p.promptReader(l.of.output)
 	}
-	asker, starts := p.asker(), p.j.shell.watch.starts()
+	asker, starts := p.asker(), p.shell.starts()
 	release := p.j.Hold()
 	p.j.output.loops.Go(func() {
 		defer release()
@@ -336,8 +381,8 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 	now := time.Now()
 	l.under, l.looked, l.lookedAt, l.after = false, m.number, now, now.Add(lookRest*m.took)
 	l.reader = reading{}
-	if p.j.shell.watch.starts() {
-		p.j.shell.watch.front = m.asker
+	if p.shell.starts() {
+		p.shell.noteFront(m.asker)
 	}
 	if p.j.canWait() {
 		if m.verdict.Reader != 0 && m.of == p.activity() && !p.owesAnswer() && !p.holdsBack() {
@@ -362,7 +407,7 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 // owesAnswer reports whether a program has sent its terminal a query that the server has not answered yet. A
 // probe may see that program reading, but it waits only for the answer.
 func (p *waitingPart) owesAnswer() bool {
-	return len(p.j.display.queries.waiting) > 0 || p.j.input.queue.answers > 0
+	return p.display.owesAnswer() || p.input.owesAnswer()
 }
 
 // nextLook returns the time at which the schedule wants the next probe.
@@ -427,7 +472,7 @@ func (p *waitingPart) take(m lookedMsg, now time.Time) {
 	l.doubt, l.of, l.ofTaken = time.Time{}, m.of, m.number
 	p.noteAll(m)
 	p.j.publish()
-	p.j.files.recordWait(now)
+	p.files.recordWait(now)
 }
 
 // goneOn reports whether the program has gone on by itself since the known wait was seen, although it now
@@ -483,7 +528,7 @@ func (p *waitingPart) noWait(why string) {
 	if p.j.waitingFor != nil {
 		p.j.waitingFor = nil
 		p.j.publish()
-		p.j.files.recordWait(time.Now())
+		p.files.recordWait(time.Now())
 	}
 }
 
@@ -525,11 +570,6 @@ func (p *waitingPart) tellAt() (t time.Time) {
 	return t
 }
 
-// forInput reports whether a wait has a condition that needs input probes.
-func (w *WaitSpec) forInput() bool {
-	return w != nil && slices.ContainsFunc(w.Until, func(c Condition) bool { return c.Kind == UntilInput })
-}
-
 // holdsInput reports whether the job waits for input as condition c requires. A probe does not count if it
 // began before the wait was armed, before the input that the wait belongs to was written, or before the latest
 // output.
@@ -538,10 +578,10 @@ func (p *waitingPart) holdsInput(w *wait, c *InputCondition) bool {
 	if p.j.waitingFor == nil || l.ofTaken < w.lookFrom || l.of != p.activity() {
 		return false
 	}
-	if q := w.input; q != nil && int(q.written) < len(q.data) {
+	if w.input != nil && !w.input.isWritten() {
 		return false
 	}
-	if w.exec != nil && w.exec.command.Finished {
+	if w.exec != nil && w.exec.isFinished() {
 		return false // It is its shell that waits.
 	}
 	return c.accepts(p.j.waitingFor)
@@ -553,6 +593,11 @@ func (p *waitingPart) holdsInput(w *wait, c *InputCondition) bool {
 func (p *waitingPart) holdsBack() bool {
 	return slices.ContainsFunc(p.j.output.streams, func(st *stream) bool {
 		is := st.holding.Load()
-		return is == holdsShortly || is == holdsLine && !p.j.shell.watch.handing()
+		return is == holdsShortly || is == holdsLine && !p.shell.handing()
 	})
 }
+
+// lastWrite returns when the kernel last took input; zero: never.
+func (p *waitingPart) lastWrite() time.Time { return p.watch.wroteAt }
+
+func (p *waitingPart) probed() probes { return p.watch.probes }

@@ -143,7 +143,7 @@ func (p *waitingPart) interrupts(in Input) bool {
 	if p.j.term == nil {
 		return false
 	}
-	q, _, err := p.j.input.compose(in)
+	q, _, err := p.input.compose(in)
 	if q != nil {
 		clear(q.data) // echo may be off
 	}
@@ -177,7 +177,7 @@ func (p *waitingPart) releaseHeld() {
 			return
 		}
 		l.writeQ = l.writeQ[1:]
-		p.j.input.enqueue(h.msg) // It refuses the write if the wait is over.
+		p.input.enqueue(h.msg) // It refuses the write if the wait is over.
 	}
 }
 
@@ -185,13 +185,13 @@ func (p *waitingPart) releaseHeld() {
 // otherwise with an error.
 func (p *waitingPart) giveUpHeld(h heldWrite) {
 	if h.timed {
-		from, err := p.j.waits.origin(h.msg.in.Wait, FromNow)
+		from, err := p.waits.origin(h.msg.in.Wait, FromNow)
 		if err != nil {
 			h.msg.fail(err)
 			return
 		}
 		h.msg.in.wipe()
-		h.msg.reply.ok(WriteResult{0, ptr(p.j.waits.outcome(&wait{spec: h.msg.in.Wait, from: from}, "timeout", -1))})
+		h.msg.reply.ok(WriteResult{0, ptr(p.waits.outcome(&wait{spec: h.msg.in.Wait, from: from}, "timeout", -1))})
 		return
 	}
 	if h.msg.in.person {
@@ -241,15 +241,6 @@ func (p *waitingPart) fail(err *Error) {
 	l.infos, l.writeQ = nil, nil
 }
 
-// A parting is the last probe of a request that times out: its answer says whether the job waits for input.
-type parting struct {
-	number int       // number of the probe; 0: not requested yet
-	until  time.Time // when the request stops waiting for the probe
-}
-
-// partingTime bounds how long a request that times out waits for its last probe.
-const partingTime = 100 * time.Millisecond
-
 // asksInput reports whether a request that times out must still wait for its last probe, and requests that probe
 // on the first call.
 func (p *waitingPart) asksInput(l *parting, now time.Time) bool {
@@ -260,15 +251,6 @@ func (p *waitingPart) asksInput(l *parting, now time.Time) bool {
 		l.number, l.until = p.needLook(), now.Add(partingTime)
 	}
 	return p.watch.looked < l.number && now.Before(l.until)
-}
-
-// later returns when a request with this deadline must be answered: at the deadline or, once the last probe has
-// been requested, when the time for that probe is over. Zero: there is no deadline.
-func (l *parting) later(deadline time.Time) time.Time {
-	if l.number != 0 && !deadline.IsZero() {
-		return l.until
-	}
-	return deadline
 }
 
 const (
@@ -286,7 +268,7 @@ func (p *waitingPart) promptReader(since int64) func() (line string, moved bool)
 	case p.j.heard == nil:
 		return func() (string, bool) { return p.lastLine(), true }
 	case p.j.modes().AlternateScreen:
-		v, end := p.j.display.theView(), p.j.End(PTY)
+		v, end := p.display.theView(), p.j.End(PTY)
 		return func() (string, bool) { return cursorLine(v.Show(end, 0, nil).Snapshot), true }
 	}
 	st, cols, rows := p.j.output.stream(PTY), p.j.info.Cols, p.j.info.Rows
@@ -390,3 +372,15 @@ func (p *waitingPart) due(time.Time) (t time.Time) {
 func (p *waitingPart) cancel(tok *token) bool { return p.cancelInfo(tok) || p.cancelHeld(tok) }
 
 func (p *waitingPart) pending() int { return len(p.watch.infos) + len(p.watch.writeQ) }
+
+// dropHeld drops the writes that are held back until a probe, except other signal keys. It is called for a key that
+// came after all of them.
+func (p *waitingPart) dropHeld(why func() *Error) {
+	p.watch.writeQ = slices.DeleteFunc(p.watch.writeQ, func(h heldWrite) bool {
+		if p.interrupts(h.msg.in) {
+			return false
+		}
+		h.msg.fail(why())
+		return true
+	})
+}

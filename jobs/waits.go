@@ -3,6 +3,8 @@ package jobs
 import (
 	"slices"
 	"time"
+
+	"shelld/jobs/internal/view"
 )
 
 // firstLook is the minimum time that a wait may search the stored output, whatever its timeout: a timeout of
@@ -30,22 +32,65 @@ type wait struct {
 	done     func(Outcome)
 	abort    func(*Error)
 
-	input    *queued // the write that the wait belongs to; nil: none
-	lookFrom int     // the first input probe that counts
-	look     parting // the input probe at the timeout
+	input    interface{ isWritten() bool } // the write that the wait belongs to; nil: none
+	lookFrom int                           // the first input probe that counts
+	look     parting                       // the input probe at the timeout
 
 	typed      *typedInput // the input whose echo may be skipped; nil: none
 	afterInput bool        // default for patterns: that echo does not match
 
 	port *portWait // nil: the wait has no port condition
 
-	exec *execReq // the command that the wait belongs to; nil: none
+	exec commandWait // the command that the wait belongs to; nil: none
 }
+
+type (
+	// A searchScreen is a screen on which patterns are searched for.
+	searchScreen interface {
+		lookFor(key int, w *WatchSpec, after int64)
+		lookNoMore(key int)
+		needGlance() int
+		theView() *view.View
+	}
+	// An inputProber probes whether the job waits for input.
+	inputProber interface {
+		needLook() int
+		holdsInput(w *wait, c *InputCondition) bool
+		asksInput(look *parting, now time.Time) bool
+	}
+	// A commander runs the commands of a shell.
+	commander interface {
+		checkCommand(c Condition) *Error
+		command(id int64) *ShellCommand
+		finished(id int64) bool
+	}
+	// An infoAnswerer goes on with a request for the info.
+	infoAnswerer interface{ answerInfo(m infoMsg, info Info) }
+	// A settler waits for the search of all output.
+	settler interface{ onSettled(tok *token) }
+	// A typedSource knows the input that was typed last; nil: no echo is to be expected.
+	typedSource interface{ lastTyped() *typedInput }
+	// A cursor is the read cursor.
+	cursor interface{ isMoving() bool }
+	// A commandWait is a command for which a wait waits.
+	commandWait interface {
+		isFinished() bool
+		canceled() *Error // the answer to a request that is canceled while the command runs
+	}
+)
 
 // waitsPart holds the armed waits, and the patterns that are searched for in the output and on the screen.
 type waitsPart struct {
 	noPart
-	j *Job
+	j *base
+
+	display searchScreen
+	waiting inputProber
+	shell   commander
+	changes infoAnswerer
+	ending  settler
+	input   typedSource
+	reads   cursor
 
 	armed     []*wait
 	watches   map[int]*watch        // by the key of the pattern, for output and screen patterns alike
@@ -57,7 +102,7 @@ type waitsPart struct {
 }
 
 func (p *waitsPart) onWait(m waitMsg) {
-	if kind := m.spec.From.Kind; len(p.j.reads.cursorAt) > 0 && (kind == FromUnread || kind == FromDefault) {
+	if kind := m.spec.From.Kind; p.reads.isMoving() && (kind == FromUnread || kind == FromDefault) {
 		p.held = append(p.held, m) // the wait begins where those reads end
 		return
 	}
@@ -71,7 +116,7 @@ func (p *waitsPart) begin(m waitMsg) {
 		return
 	}
 	p.arm(&wait{
-		spec: m.spec, from: from, tok: m.reply.tok, typed: p.j.input.typed,
+		spec: m.spec, from: from, tok: m.reply.tok, typed: p.input.lastTyped(),
 		done:  m.reply.ok,
 		abort: func(e *Error) { m.reply.fail(e) },
 	})
@@ -79,7 +124,7 @@ func (p *waitsPart) begin(m waitMsg) {
 
 // reviewHeld arms the held waits once no read before them is pending.
 func (p *waitsPart) reviewHeld() {
-	if len(p.j.reads.cursorAt) == 0 {
+	if !p.reads.isMoving() {
 		p.armHeld()
 	}
 }
@@ -143,7 +188,7 @@ func (p *waitsPart) checkStreams(spec *WaitSpec) *Error {
 		return err
 	}
 	for _, c := range spec.Until {
-		if err := p.j.shell.checkCommand(c); err != nil {
+		if err := p.shell.checkCommand(c); err != nil {
 			return err
 		}
 		if c.Kind == UntilPattern && len(p.j.output.streams) == 0 {
@@ -171,7 +216,7 @@ func (p *waitsPart) arm(w *wait) {
 		if c.Kind == UntilPattern {
 			w.keys[i] = p.follow(&watch{spec: c.Watch, wait: w, cond: i, typed: w.skips(c)}, w.from)
 			w.spec.Until[i].Watch.letGo()
-			w.looks(p.j, c)
+			p.looks(w, c)
 		}
 		if c.Kind == UntilPort {
 			p.armPort(w, i)
@@ -181,16 +226,16 @@ func (p *waitsPart) arm(w *wait) {
 		// Once the leader has ended, it writes no more output: matches count that more output could have changed.
 		p.j.output.follower.Load().Sync(w.catchup, w.keys, p.j.told())
 	}
-	if w.spec.forInput() {
-		w.lookFrom = p.j.waiting.needLook()
+	if w.spec.has(UntilInput) {
+		w.lookFrom = p.waiting.needLook()
 	}
 	p.armed = append(p.armed, w)
 }
 
 // looks makes a wait pause until its pattern has searched the existing output or the screen.
-func (w *wait) looks(j *Job, c Condition) {
+func (p *waitsPart) looks(w *wait, c Condition) {
 	if c.Watch.Screen {
-		w.glance = j.display.needGlance()
+		w.glance = p.display.needGlance()
 	} else if w.catchup == nil {
 		w.catchup = new(token)
 	}
@@ -200,7 +245,7 @@ func (w *wait) looks(j *Job, c Condition) {
 func (p *waitsPart) reviewCatchups(now time.Time) {
 	for _, w := range p.armed {
 		if until := w.catchupUntil(); !until.IsZero() && !now.Before(until) {
-			w.hasten(p.j)
+			p.hasten(w)
 		}
 	}
 }
@@ -218,10 +263,10 @@ func (w *wait) catchupUntil() (t time.Time) {
 }
 
 // hasten cuts the searches short: the wait is answered from the part searched so far.
-func (w *wait) hasten(j *Job) {
+func (p *waitsPart) hasten(w *wait) {
 	w.hastened = true
 	if w.catchup != nil {
-		j.output.follower.Load().Hasten(w.catchup)
+		p.j.output.follower.Load().Hasten(w.catchup)
 	}
 	if w.glance != 0 {
 		w.glance, w.partly = 0, true
@@ -237,7 +282,7 @@ func (p *waitsPart) reviewArmed(now time.Time) {
 		reason, index, over := p.verdict(w, now)
 		if over {
 			// Both probes run at the same time, so that their delays do not add up.
-			ports, input := p.asksPorts(w, index, now), reason == "timeout" && p.j.waiting.asksInput(&w.look, now)
+			ports, input := p.asksPorts(w, index, now), reason == "timeout" && p.waiting.asksInput(&w.look, now)
 			if ports || input {
 				return false
 			}
@@ -297,12 +342,12 @@ func (p *waitsPart) holds(w *wait, i int, now time.Time) bool {
 	case UntilBytes:
 		return p.came(w) >= c.Bytes && !p.asks(w, i)
 	case UntilInput:
-		return p.j.waiting.holdsInput(w, &c.Input) && !p.asks(w, i)
+		return p.waiting.holdsInput(w, &c.Input) && !p.asks(w, i)
 	case UntilPort:
 		return w.listens(i)
 	case UntilCommand:
 		// At shutdown a command and its shell are ended together; the end of the shell is reported.
-		return p.j.shell.watch.finished(c.Command) && (!p.j.closing || p.j.told()) && !p.asks(w, i)
+		return p.shell.finished(c.Command) && (!p.j.closing || p.j.told()) && !p.asks(w, i)
 	}
 	return false
 }
@@ -316,7 +361,7 @@ func (p *waitsPart) asks(w *wait, i int) bool {
 	w.asked = true
 	for _, c := range w.spec.Until[:i] {
 		if c.Kind == UntilPattern {
-			w.looks(p.j, c)
+			p.looks(w, c)
 		}
 	}
 	if w.catchup != nil {
@@ -358,16 +403,16 @@ func (p *waitsPart) came(w *wait) (n int64) {
 // outcome returns the present result of a wait. It marks the output as read, unless the wait shows the screen
 // instead of output: a client that is shown the screen has read no output.
 func (p *waitsPart) outcome(w *wait, reason string, index int) Outcome {
-	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: p.j.state(), Spec: w.spec, Job: p.j, typed: w.typed}
+	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: p.j.state(), Spec: w.spec, Job: p.j.self, typed: w.typed}
 	if index >= 0 {
 		o.Match, o.MatchStream, o.MatchPlace = w.matches[index], w.streams[index], w.places[index]
 	}
 	o.Port = w.listener(index)
 	if index >= 0 && reason == string(UntilCommand) {
-		o.Command = p.j.shell.command(w.spec.Until[index].Command)
+		o.Command = p.shell.command(w.spec.Until[index].Command)
 	}
 	if w.spec.Screen {
-		o.view = p.j.display.theView()
+		o.view = p.display.theView()
 		if o.MatchPlace != nil {
 			o.shown = w.shown
 		}
@@ -398,11 +443,11 @@ func (p *waitsPart) cancel(tok *token) bool {
 		return false
 	}
 	w, err := p.armed[i], p.j.canceled()
-	if w.exec != nil && w.exec.command.Finished {
+	if w.exec != nil && w.exec.isFinished() {
 		return true // The command has finished: its result is the answer.
 	}
 	if w.exec != nil {
-		err = p.j.shell.canceledCommand(w.exec, w.exec.leftBehind())
+		err = w.exec.canceled()
 	}
 	p.armed = slices.Delete(p.armed, i, i+1)
 	p.disarm(w)
@@ -468,4 +513,45 @@ func (p *waitsPart) fail(err *Error) {
 func (p *waitsPart) shutdown(why func() *Error) {
 	p.armHeld()
 	p.abort(why)
+}
+
+// A parting is the last probe of a request that times out: its answer says whether the job waits for input.
+type parting struct {
+	number int       // number of the probe; 0: not requested yet
+	until  time.Time // when the request stops waiting for the probe
+}
+
+// partingTime bounds how long a request that times out waits for its last probe.
+const partingTime = 100 * time.Millisecond
+
+// later returns when a request with this deadline must be answered: at the deadline or, once the last probe has
+// been requested, when the time for that probe is over. Zero: there is no deadline.
+func (l *parting) later(deadline time.Time) time.Time {
+	if l.number != 0 && !deadline.IsZero() {
+		return l.until
+	}
+	return deadline
+}
+
+// drop ends a wait without an answer, and reports whether the wait was armed.
+func (p *waitsPart) drop(w *wait) bool {
+	i := slices.Index(p.armed, w)
+	if w == nil || i < 0 {
+		return false
+	}
+	p.armed = slices.Delete(p.armed, i, i+1)
+	p.disarm(w)
+	return true
+}
+
+func (p *waitsPart) isArmed(w *wait) bool { return slices.Contains(p.armed, w) }
+
+// has reports whether a wait has a condition of this kind.
+func (w *WaitSpec) has(kind ConditionKind) bool {
+	return w != nil && slices.ContainsFunc(w.Until, func(c Condition) bool { return c.Kind == kind })
+}
+
+// waitsFor reports whether an armed wait has a condition of this kind.
+func (p *waitsPart) waitsFor(kind ConditionKind) bool {
+	return slices.ContainsFunc(p.armed, func(w *wait) bool { return w.spec.has(kind) })
 }
