@@ -157,7 +157,7 @@ func (a *actor) deliver(m message) {
 			return
 		}
 	}
-	m.deliver(a.j)
+	m.(delivered).deliver(a.j)
 }
 
 // review checks everything that may have become true, whatever happened, and sets the timer to the next moment at which
@@ -202,6 +202,6 @@ func (j *Job) release() {
 }
 
 // deliverAllowed passes on a request that a person has allowed: it was accepted before.
-func (a *actor) deliverAllowed(m message) { m.deliver(a.j) }
+func (a *actor) deliverAllowed(m message) { m.(delivered).deliver(a.j) }
 
 func (a *actor) isLeaving() bool { return a.leaving != nil }

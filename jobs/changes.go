@@ -254,7 +254,7 @@ type livingMsg struct {
 	known bool
 }
 
-func (m livingMsg) deliver(j *Job) { j.changes.onLiving(m) }
+func (livingMsg) message() {}
 
 // fail answers the request of a probe that no turn will handle any more.
 func (m livingMsg) fail(error) { m.asked.reply.ok(m.info) }

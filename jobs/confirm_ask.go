@@ -42,8 +42,6 @@ type askingPart struct {
 	asking      map[*token]chan struct{} // requests that wait for a person; a cancel closes the channel
 }
 
-func (m confirmedMsg) deliver(j *Job) { j.asking.onConfirmed(m) }
-
 // confirmFirst reports whether it has taken over a request: the request waits for a person, or was refused. If it
 // returns false, the caller must go on with the request.
 func (p *askingPart) confirmFirst(a Action, m cancelable, asker Asker) bool {

@@ -26,7 +26,7 @@ type writeAnsweredMsg struct {
 	err   *Error // why it may not be typed; nil: it may
 }
 
-func (m writeAnsweredMsg) deliver(j *Job) { j.asking.onWriteAnswered(m) }
+func (writeAnsweredMsg) message() {}
 
 // confirmWrite reports whether it has taken over a write: the write waits for a person, or was refused. If it returns
 // false, the caller must go on with the write.

@@ -41,8 +41,6 @@ type subscribeMsg struct {
 	reply[struct{}]
 }
 
-func (m subscribeMsg) deliver(j *Job) { j.onSubscribe(m) }
-
 func (j *Job) onSubscribe(m subscribeMsg) {
 	var from map[Stream]int64
 	if m.from.Kind != FromDefault {

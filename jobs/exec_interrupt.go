@@ -3,9 +3,10 @@ package jobs
 import (
 	"errors"
 	"io/fs"
-	"shelld/jobs/internal/shellmark"
 	"syscall"
 	"time"
+
+	"shelld/jobs/internal/shellmark"
 
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/proc"
@@ -195,7 +196,7 @@ type interruptDone struct {
 	now  foregroundSample
 }
 
-func (m interruptDone) deliver(j *Job) { j.shell.onInterruptDone(m) }
+func (interruptDone) message() {}
 
 func (p *shellPart) onInterruptDone(m interruptDone) {
 	s, i := p.watch, &m.req.interrupts

@@ -24,12 +24,6 @@ type (
 	}
 )
 
-func (m hitsMsg) deliver(j *Job) {
-	j.waits.onFound(m.hits)
-	m.taken <- struct{}{}
-}
-func (m syncedMsg) deliver(j *Job) { j.waits.onSynced(m.tok, m.partly) }
-
 // Hits implements follow.Owner.
 func (p *waitsPart) Hits(hits []follow.Hit, taken chan<- struct{}) { p.j.ask(hitsMsg{hits, taken}) }
 
@@ -254,3 +248,7 @@ func (p *waitsPart) onUnwatch(m unwatchMsg) {
 	}
 	m.reply.fail(Invalid("/watchId", "job %d has no watch %d (any more); job/get lists those it has", p.j.id, m.id))
 }
+
+func (hitsMsg) message() {}
+
+func (syncedMsg) message() {}

@@ -52,7 +52,7 @@ type seenMsg struct {
 	took     time.Duration
 }
 
-func (m seenMsg) deliver(j *Job) { j.display.onSeen(m) }
+func (seenMsg) message() {}
 
 // tells returns the interval of notifications to the client. It is 0 if there are none.
 func (p *displayPart) tells() time.Duration {

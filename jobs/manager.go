@@ -188,7 +188,7 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	r.room = room
 	j.starting.begin = &startReq{reply: r}
 	go j.actor.run()
-	return j, pend(j, r), nil
+	return j, pend(&j.base, r), nil
 }
 
 // admitJob checks a spec and registers a job for it.

@@ -9,8 +9,8 @@ import (
 )
 
 // A message is a request or a notification from another goroutine to a job. A turn takes the messages in their order
-// and delivers each to the code that handles it.
-type message interface{ deliver(*Job) }
+// and delivers each to the code that handles it (deliver.go).
+type message interface{ message() }
 
 // A request is a message that is answered: it contains a reply. All other messages only notify the loop.
 type request interface {
@@ -33,7 +33,7 @@ type Result[T any] struct {
 // A Pending is a request that a job's loop will answer, once, on C.
 type Pending[T any] struct {
 	C   <-chan Result[T]
-	job *Job
+	job *base
 	tok *token
 }
 
@@ -57,6 +57,7 @@ func newReply[T any]() reply[T] {
 func (r reply[T]) ok(v T)         { r.answer(Result[T]{Value: v}) }
 func (r reply[T]) fail(err error) { r.answer(Result[T]{Err: err}) }
 func (r reply[T]) token() *token  { return r.tok }
+func (reply[T]) message()         {}
 
 // answer gives back the room before it sends: a client that has the answer must find room for its next patterns.
 func (r reply[T]) answer(a Result[T]) {
@@ -64,7 +65,7 @@ func (r reply[T]) answer(a Result[T]) {
 	r.c <- a
 }
 
-func pend[T any](j *Job, r reply[T]) Pending[T] { return Pending[T]{r.c, j, r.tok} }
+func pend[T any](j *base, r reply[T]) Pending[T] { return Pending[T]{r.c, j, r.tok} }
 
 type (
 	// writeMsg queues input.
@@ -173,33 +174,10 @@ type (
 	}
 )
 
-func (m writeMsg) deliver(j *Job)   { j.input.onWrite(m) }
-func (m waitMsg) deliver(j *Job)    { j.waits.onWait(m) }
-func (m runMsg) deliver(j *Job)     { j.runs.onRun(m) }
-func (m readMsg) deliver(j *Job)    { j.reads.onRead(m) }
-func (m killMsg) deliver(j *Job)    { j.kills.onKill(m) }
-func (m signalMsg) deliver(j *Job)  { j.kills.onSignal(m) }
-func (m resizeMsg) deliver(j *Job)  { j.display.onResize(m) }
-func (m watchMsg) deliver(j *Job)   { j.waits.onWatch(m) }
-func (m unwatchMsg) deliver(j *Job) { j.waits.onUnwatch(m) }
-func (m removeMsg) deliver(j *Job)  { j.onRemove(m) }
-func (m infoMsg) deliver(j *Job)    { j.changes.onInfo(m) }
-func (m execMsg) deliver(j *Job)    { j.shell.onExec(m) }
-func (m historyMsg) deliver(j *Job) { j.shell.onHistory(m) }
-
-func (m changeVariableMsg) deliver(j *Job) { j.shell.onChangeVariable(m) }
-func (m variablesMsg) deliver(j *Job)      { j.shell.onVariables(m) }
-func (m cancelMsg) deliver(j *Job)         { j.onCancel(m.tok) }
-func (m shutdownMsg) deliver(j *Job)       { j.ending.onShutdown(m.grace) }
-func (m quitMsg) deliver(j *Job) {
-	if m.discard {
-		j.actor.leaveWith(func() { j.files.discard(true, j.files.logDiscard) })
-	} else {
-		j.actor.quit.Store(true)
-	}
-}
-func (m fileFailedMsg) deliver(j *Job) { j.files.onFileFailed(m.err) }
-func (filedMsg) deliver(j *Job)        { j.files.filed = true }
-func (m readDoneMsg) deliver(j *Job)   { j.reads.onReadDone(m) }
-
-func (m foregroundMsg) deliver(j *Job) { j.changes.onForeground(m) }
+func (cancelMsg) message()     {}
+func (shutdownMsg) message()   {}
+func (quitMsg) message()       {}
+func (fileFailedMsg) message() {}
+func (filedMsg) message()      {}
+func (readDoneMsg) message()   {}
+func (foregroundMsg) message() {}

@@ -95,7 +95,7 @@ type portsMsg struct {
 	took   time.Duration
 }
 
-func (m portsMsg) deliver(j *Job) { j.waits.onPorts(m) }
+func (portsMsg) message() {}
 
 // A portWait is the state of a wait's port conditions.
 type portWait struct {

@@ -150,7 +150,7 @@ type answeredMsg struct {
 	data []byte
 }
 
-func (m answeredMsg) deliver(j *Job) { j.display.onAnswered(m) }
+func (answeredMsg) message() {}
 
 // answerFromScreen returns the answer to the first waiting query if it is there, and otherwise has it drawn.
 func (p *displayPart) answerFromScreen(q screen.Query) (answer []byte, ready bool) {

@@ -11,7 +11,7 @@ import (
 func (j *Job) Info() Pending[Info] {
 	r := newReply[Info]()
 	j.ask(infoMsg{r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // Write queues input behind the input that is queued already. It returns an *Error at once if a pattern of its wait
@@ -25,14 +25,14 @@ func (j *Job) Write(in Input) (Pending[WriteResult], *Error) {
 	r := newReply[WriteResult]()
 	r.room = room
 	j.ask(writeMsg{in, r, time.Now()})
-	return pend(j, r), nil
+	return pend(&j.base, r), nil
 }
 
 // Read asks for output. It also works after the job's end.
 func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
 	r := newReply[ReadResult]()
 	j.ask(readMsg{o, r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // Screen asks for the screen of the job's terminal, preceded by at most history lines that have scrolled off its top.
@@ -42,7 +42,7 @@ func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
 func (j *Job) Screen(history int, room func() bool) Pending[Screen] {
 	r := newReply[Screen]()
 	j.ask(screenMsg{history, room, r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // Wait arms a wait. It returns an *Error at once if a pattern does not compile.
@@ -54,7 +54,7 @@ func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
 	r := newReply[Outcome]()
 	r.room = room
 	j.ask(waitMsg{spec, r})
-	return pend(j, r), nil
+	return pend(&j.base, r), nil
 }
 
 // Run waits for the job's end. The answer comes after the leader's exit, as soon as the leader's output has been read,
@@ -62,7 +62,7 @@ func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
 func (j *Job) Run(o RunOptions) Pending[RunResult] {
 	r := newReply[RunResult]()
 	j.ask(runMsg{o, r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // Watch adds a pattern. It is matched from the start of the output, or from the current end. Watch returns an *Error
@@ -79,14 +79,14 @@ func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
 	r := newReply[int]()
 	r.room = room
 	j.ask(watchMsg{spec, fromStart, r})
-	return pend(j, r), nil
+	return pend(&j.base, r), nil
 }
 
 // Unwatch ends a watch. Output that is stored before is still matched.
 func (j *Job) Unwatch(id int) Pending[struct{}] {
 	r := newReply[struct{}]()
 	j.ask(unwatchMsg{id, r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // Subscribe calls set in its turn among the requests that name the job. It passes the resolved origin: with
@@ -94,7 +94,7 @@ func (j *Job) Unwatch(id int) Pending[struct{}] {
 func (j *Job) Subscribe(from Origin, set SubscribeFunc) Pending[struct{}] {
 	r := newReply[struct{}]()
 	j.ask(subscribeMsg{from, set, r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // TellWaiting sets whether the sink is notified when the job begins and ends to wait for input. It takes effect with
@@ -128,7 +128,7 @@ func (j *Job) Exec(o ExecOptions) (Pending[ExecResult], *Error) {
 	r := newReply[ExecResult]()
 	r.room = room
 	j.ask(execMsg{o, r, time.Now(), false})
-	return pend(j, r), nil
+	return pend(&j.base, r), nil
 }
 
 // History returns the commands that the shell has run, oldest first. It has the kept ones, at most mostHistory, and
@@ -136,7 +136,7 @@ func (j *Job) Exec(o ExecOptions) (Pending[ExecResult], *Error) {
 func (j *Job) History() Pending[[]ShellCommand] {
 	r := newReply[[]ShellCommand]()
 	j.ask(historyMsg{r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // Variables asks for the environment of the job, in its turn. For a shell with integration, this is the current
@@ -144,7 +144,7 @@ func (j *Job) History() Pending[[]ShellCommand] {
 func (j *Job) Variables() Pending[[]Variable] {
 	r := newReply[[]Variable]()
 	j.ask(variablesMsg{r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // ChangeVariable sets a variable of a shell with integration, or unsets it if value is nil. The change applies to the
@@ -156,7 +156,7 @@ func (j *Job) ChangeVariable(name string, value *string, secret bool, asker Aske
 	}
 	r := newReply[struct{}]()
 	j.ask(changeVariableMsg{name, value, secret, asker, r, false})
-	return pend(j, r), nil
+	return pend(&j.base, r), nil
 }
 
 // Signal sends a signal. Its name may be given with or without SIG. Signal returns an *Error at once if there is no
@@ -168,21 +168,21 @@ func (j *Job) Signal(name string, target SignalTarget, asker Asker) (Pending[str
 	}
 	r := newReply[struct{}]()
 	j.ask(signalMsg{sig: sig, target: keeperTargets[target], asker: asker, reply: r})
-	return pend(j, r), nil
+	return pend(&j.base, r), nil
 }
 
 // Resize changes the size of the job's terminal.
 func (j *Job) Resize(cols, rows int) Pending[struct{}] {
 	r := newReply[struct{}]()
 	j.ask(resizeMsg{cols, rows, r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // Kill ends all processes that the job started. The answer comes when none is left.
 func (j *Job) Kill(o KillOptions) Pending[KillResult] {
 	r := newReply[KillResult]()
 	j.ask(killMsg{opts: o, reply: r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // SearchTarget asks for a target with which the job can be searched, in its turn among the requests. The job's files
@@ -190,14 +190,14 @@ func (j *Job) Kill(o KillOptions) Pending[KillResult] {
 func (j *Job) SearchTarget(stream Stream) Pending[SearchTarget] {
 	r := newReply[SearchTarget]()
 	j.ask(targetMsg{stream, r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // Remove removes a closed job, and deletes its files unless keepFiles is set.
 func (j *Job) Remove(keepFiles bool) Pending[struct{}] {
 	r := newReply[struct{}]()
 	j.ask(removeMsg{keepFiles, r})
-	return pend(j, r)
+	return pend(&j.base, r)
 }
 
 // HoldTo makes a stream wait for the client that it is sent to, starting with the next read of the stream. Output may

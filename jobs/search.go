@@ -128,8 +128,6 @@ type targetMsg struct {
 	reply[SearchTarget]
 }
 
-func (m targetMsg) deliver(j *Job) { j.onTarget(m) }
-
 func (j *Job) onTarget(m targetMsg) {
 	switch {
 	case m.stream == "" || j.output.stream(m.stream) != nil:

@@ -52,7 +52,7 @@ type imageMsg struct {
 	err  error
 }
 
-func (m imageMsg) deliver(j *Job) { j.shell.onImage(m) }
+func (imageMsg) message() {}
 
 func imageOf(pid int) string {
 	if image, err := proc.Image(pid); err == nil {

@@ -84,9 +84,6 @@ type (
 	}
 )
 
-func (m screenMsg) deliver(j *Job) { j.display.onScreen(m) }
-func (m shownMsg) deliver(j *Job)  { j.display.onShown(m) }
-
 // theView returns the job's view, and creates it the first time. It may be called in turns of a job with a terminal.
 func (p *displayPart) theView() *view.View {
 	if p.view == nil {
@@ -168,3 +165,5 @@ func (p *displayPart) fail(err *Error) {
 	}
 	p.requests = nil
 }
+
+func (shownMsg) message() {}

@@ -173,7 +173,7 @@ type lookedMsg struct {
 	took    time.Duration
 }
 
-func (m lookedMsg) deliver(j *Job) { j.waiting.onLooked(m) }
+func (lookedMsg) message() {}
 
 type (
 	// A querier answers the queries of programs, and draws their screen.
