@@ -3,20 +3,64 @@ package jobs
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/spool"
+	"shelld/jobs/internal/turn"
 )
 
-// An actor runs the turns of one job, and holds the messages that wait for a turn.
+// An actor runs the turns of one job, and owns its parts. Only its own files and those that make and remove jobs know it:
+// the Job is for everybody else.
 type actor struct {
-	j *Job
+	Job
+	manager *Manager
 
 	missed  atomic.Bool // the holder of the turn must run another one when it has released the turn
 	quit    atomic.Bool // no more turns; set in a turn
 	leaving func()      // not nil: the job is forgotten; called when its loop has ended
 	timer   *time.Timer
+
+	starting starting
+
+	// The parts, each of which owns its state (parts.go):
+	changes changesPart
+	shell   shellPart
+	limits  limitsPart
+	waiting waitingPart
+	ending  endingPart
+	display displayPart
+	input   inputPart
+	waits   waitsPart
+	reads   readsPart
+	runs    runsPart
+	kills   killsPart
+	files   filesPart
+	asking  askingPart
+	idle    idlePart
+}
+
+func newJob(m *Manager, id ID, spec Spec) *actor {
+	a := &actor{manager: m, timer: time.NewTimer(time.Hour), Job: Job{receiver: spec.Sink, base: base{
+		id: id, spec: spec, mgr: &m.services, log: m.log, epoch: time.Now(),
+		vacant: make(chan struct{}),
+		ended:  make(chan struct{}),
+		done:   make(chan struct{}),
+		mail:   turn.NewMailbox[message](),
+		lock:   turn.NewLock(),
+	}}}
+	a.newParts()
+	a.output = outputs{j: &a.base, grew: make(chan struct{}, 1), ends: make(chan streamEnd), unread: map[Stream]int64{}, tape: &a.files}
+	a.starting = starting{j: a}
+	if a.receiver == nil {
+		a.receiver = nullSink{}
+	}
+	a.sink = a.receiver
+	a.output.budget.max = spec.Limits.OutputBytes
+	a.display.queries.others = spec.SinkAnswers
+	a.st.status = StatusStarting
+	return a
 }
 
 // run is the job's loop: it runs a turn whenever something has happened. Turns never block: blocking work has
@@ -30,32 +74,32 @@ type actor struct {
 // A goroutine that posts a message runs the turn itself if the turn lock is free. If not, the holder runs one more turn
 // on its behalf (attend). Waking up another goroutine would take longer than the turn.
 func (a *actor) run() {
-	defer close(a.j.done)
+	defer close(a.done)
 	defer a.timer.Stop()
-	a.j.starting.start()
+	a.starting.start()
 	for !a.quit.Load() {
 		select {
-		case <-a.j.mail.Wake():
+		case <-a.mail.Wake():
 			a.turn(nil)
-		case <-a.j.output.grew:
+		case <-a.output.grew:
 			a.turn(nil)
-		case e := <-a.j.output.ends:
+		case e := <-a.output.ends:
 			a.turn(e.note)
-		case w := <-a.j.input.wrote:
-			a.turn(func() { a.j.input.onWritten(w) })
-		case h := <-a.j.ending.hints:
-			a.turn(func() { a.j.ending.hint, a.j.ending.hintUntil = a.j.redaction.hint(h), time.Time{} }) // a hint was found, or none was
+		case w := <-a.input.wrote:
+			a.turn(func() { a.input.onWritten(w) })
+		case h := <-a.ending.hints:
+			a.turn(func() { a.ending.hint, a.ending.hintUntil = a.redaction.hint(h), time.Time{} }) // a hint was found, or none was
 		case <-a.timer.C:
 			a.turn(nil)
 		}
 	}
-	a.j.lock.Wait() // The goroutine in whose turn the job has ended may still be in that turn.
-	a.j.release()
+	a.lock.Wait() // The goroutine in whose turn the job has ended may still be in that turn.
+	a.release()
 }
 
 // turn is a turn of run: first happened, then the mail, then everything that may follow.
 func (a *actor) turn(happened func()) {
-	a.j.lock.Lock()
+	a.lock.Lock()
 	a.takeTurns(happened)
 }
 
@@ -63,7 +107,7 @@ func (a *actor) turn(happened func()) {
 // The caller must hold no lock that a turn may take: the manager's, the outbox's, those of a job's output.
 func (a *actor) attend() {
 	a.missed.Store(true)
-	if a.j.lock.TryLock() {
+	if a.lock.TryLock() {
 		a.takeTurns(nil)
 	} // otherwise the holder checks missed after it has released the turn
 }
@@ -71,7 +115,7 @@ func (a *actor) attend() {
 // here is attend with happened. It returns false if another goroutine has the turn: then the caller must send to run
 // instead.
 func (a *actor) here(happened func()) bool {
-	if !a.j.lock.TryLock() {
+	if !a.lock.TryLock() {
 		return false
 	}
 	a.takeTurns(happened)
@@ -92,14 +136,14 @@ func (a *actor) takeTurns(happened func()) {
 			break
 		}
 		if n == mostTurns {
-			a.j.mail.Poke() // run continues
+			a.mail.Poke() // run continues
 			break
 		}
-		if !a.j.lock.TryLock() {
+		if !a.lock.TryLock() {
 			break // the new holder handles everything that was missed
 		}
 	}
-	a.j.sink.Flush()
+	a.sink.Flush()
 }
 
 // actAndUnlock ends the process if a turn panics, even on a goroutine that recovers from panics: otherwise the server
@@ -109,7 +153,7 @@ func (a *actor) actAndUnlock(happened func()) {
 		if p := recover(); p != nil {
 			Crash(p)
 		}
-		a.j.lock.Unlock()
+		a.lock.Unlock()
 	}()
 	a.act(happened)
 }
@@ -126,26 +170,26 @@ func (a *actor) act(happened func()) {
 	if happened != nil {
 		happened()
 	}
-	if a.j.st.status == StatusStarting && a.j.starting.heldUp.Load() {
-		a.j.mail.Poke() // run waits before the start, and checks whether it still has to
+	if a.st.status == StatusStarting && a.starting.heldUp.Load() {
+		a.mail.Poke() // run waits before the start, and checks whether it still has to
 	}
-	if a.quit.Load() || a.j.st.status == StatusStarting {
+	if a.quit.Load() || a.st.status == StatusStarting {
 		return
 	}
 	defer func() {
 		if a.quit.Load() {
-			a.j.mail.Poke() // wakes up run, which then ends
+			a.mail.Poke() // wakes up run, which then ends
 		}
 	}()
-	a.j.ending.takeFacts()
-	a.j.shell.takeMarks()
-	a.j.display.takeQueries()
-	for _, m := range a.j.mail.Take() {
+	a.ending.takeFacts()
+	a.shell.takeMarks()
+	a.display.takeQueries()
+	for _, m := range a.mail.Take() {
 		a.deliver(m)
 	}
 	for again := true; again; {
 		a.review(time.Now())
-		again = a.j.input.handInput()
+		again = a.input.handInput()
 	}
 }
 
@@ -153,24 +197,24 @@ func (a *actor) act(happened func()) {
 func (a *actor) deliver(m message) {
 	if r, ok := m.(request); ok && a.leaving != nil {
 		if _, before := m.(confirmedMsg); !before { // the request was accepted earlier
-			r.fail(a.j.gone())
+			r.fail(a.gone())
 			return
 		}
 	}
-	m.(delivered).deliver(a.j)
+	m.(delivered).deliver(a)
 }
 
 // review checks everything that may have become true, whatever happened, and sets the timer to the next moment at which
 // time alone can make something true.
 func (a *actor) review(now time.Time) {
-	if a.j.st.status == StatusStarting || a.quit.Load() {
+	if a.st.status == StatusStarting || a.quit.Load() {
 		return
 	}
-	for _, p := range a.j.parts {
+	for _, p := range a.parts {
 		p.review(now)
 	}
 	a.reviewLeave()
-	a.timer.Reset(max(a.j.nextDue(now).Sub(now), 0))
+	a.timer.Reset(max(a.nextDue(now).Sub(now), 0))
 }
 
 func (e *Error) withOutcome(o Outcome) *Error {
@@ -186,22 +230,172 @@ func (o *outputs) streamInfo(kept func(*spool.Spool) []Range) (all []StreamInfo)
 	return all
 }
 
+// deliverAllowed passes on a request that a person has allowed: it was accepted before.
+func (a *actor) deliverAllowed(m message) { m.(delivered).deliver(a) }
+
+func (a *actor) isLeaving() bool { return a.leaving != nil }
+
 // release ends everything that the loop owns, and answers the messages that no turn will handle any more.
-func (j *Job) release() {
-	for _, m := range j.mail.Close() {
-		j.refuse(m, j.gone())
+func (a *actor) release() {
+	for _, m := range a.mail.Close() {
+		a.refuse(m, a.gone())
 	}
-	j.failPending(j.gone())
-	j.waits.giveBackPatterns()
-	j.actor.left()
-	j.closeDescriptors()
-	j.files.abandonFiles()
-	if f := j.output.follower.Swap(nil); f != nil {
+	a.failPending(a.gone())
+	a.waits.giveBackPatterns()
+	a.left()
+	a.closeDescriptors()
+	a.files.abandonFiles()
+	if f := a.output.follower.Swap(nil); f != nil {
 		f.Close()
 	}
 }
 
-// deliverAllowed passes on a request that a person has allowed: it was accepted before.
-func (a *actor) deliverAllowed(m message) { m.(delivered).deliver(a.j) }
+func (a *actor) onRemove(m removeMsg) {
+	if a.st.status != StatusClosed {
+		e := errorf(CodeJobRunning, "job %d is %s; end it with job/kill before it is removed", a.id, a.st.status)
+		m.reply.fail(e.about(&a.base))
+		return
+	}
+	a.manager.registry.remove(&a.Job)
+	if m.keepFiles {
+		a.leaveWith(func() { m.reply.ok(struct{}{}) })
+		return
+	}
+	a.leaveWith(func() { a.files.discard(false, func(err error) { a.answerRemove(m, err) }) })
+}
 
-func (a *actor) isLeaving() bool { return a.leaving != nil }
+func (a *actor) answerRemove(m removeMsg, err error) {
+	if err != nil {
+		e := storeError(err, a.folder.Path())
+		e.Message = "the job is forgotten, but not all of its files could be deleted (" + e.Error() + "); delete " + a.folder.Path() + " yourself"
+		m.reply.fail(e)
+		return
+	}
+	m.reply.ok(struct{}{})
+}
+
+func (a *actor) onSubscribe(m subscribeMsg) {
+	var from map[Stream]int64
+	if m.from.Kind != FromDefault {
+		var err *Error
+		if from, err = a.waits.origin(&WaitSpec{From: m.from}, FromNow); err != nil {
+			m.reply.fail(err)
+			return
+		}
+	}
+	info := a.snapshot()
+	answers, err := m.set(info, from)
+	if err != nil {
+		m.reply.fail(err)
+		return
+	}
+	if a.heard != nil {
+		a.display.leaveQueries(answers, info.Streams[0].NextOffset)
+	}
+	m.reply.ok(struct{}{})
+}
+
+// newParts makes the parts of a job, in the order in which turns visit them: a part's results are visible to the parts
+// after it in the same turn.
+//
+//	changes            report changes before anything that follows from them
+//	shell              a command has begun or ended before waits check for that
+//	limits, waiting    both may end waits, or the job
+//	ending             reports the exit before requests that wait for it are answered
+//	display, input     the screen is drawn, and the first queued item is begun, before waits check
+//	waits .. kills     answer requests
+//	files              write down the results of all of this
+//	asking, idle       only hold information
+func (a *actor) newParts() {
+	a.turns, a.self = a, &a.Job
+	b := &a.base
+	a.changes = changesPart{j: b, waits: &a.waits, waiting: &a.waiting}
+	a.shell = shellPart{j: b, asking: &a.asking, input: &a.input, waiting: &a.waiting, waits: &a.waits}
+	a.limits.j, a.limits.ending = b, &a.ending
+	a.waiting.j, a.waiting.display, a.waiting.files = b, &a.display, &a.files
+	a.waiting.input, a.waiting.shell, a.waiting.waits = &a.input, &a.shell, &a.waits
+	a.ending = endingPart{
+		j: b, jobs: a.manager, changes: &a.changes, display: &a.display, files: &a.files, input: &a.input, kills: &a.kills,
+		limits: &a.limits, runs: &a.runs, shell: &a.shell, hints: make(chan *Hint, 1),
+	}
+	a.display.j, a.display.files, a.display.waits, a.display.ending, a.display.input = b, &a.files, &a.waits, &a.ending, &a.input
+	a.input.j, a.input.asking, a.input.files = b, &a.asking, &a.files
+	a.input.shell, a.input.waiting, a.input.waits = &a.shell, &a.waiting, &a.waits
+	a.input.queue.bytes, a.input.orders, a.input.wrote = &a.queued, make(chan inputOrder, 1), make(chan writeDone)
+	a.waits = waitsPart{
+		j: b, display: &a.display, waiting: &a.waiting, shell: &a.shell, changes: &a.changes, ending: &a.ending, input: &a.input,
+		reads: &a.reads, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},
+	}
+	a.reads = readsPart{j: b, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
+	a.runs = runsPart{j: b, ending: &a.ending, waiting: &a.waiting}
+	a.kills = killsPart{j: b, asking: &a.asking, ending: &a.ending, shell: &a.shell}
+	a.files.j, a.files.ending = b, &a.ending
+	a.asking = askingPart{j: b, actor: a, input: &a.input, waiting: &a.waiting}
+	a.idle.j, a.idle.waiting = b, &a.waiting
+	a.parts = []part{
+		&a.changes, &a.shell, &a.limits, &a.waiting, &a.ending, &a.display, &a.input,
+		&a.waits, &a.reads, &a.runs, &a.kills, &a.files, &a.asking, &a.idle,
+	}
+}
+
+// nextDue returns when time alone can next make something true. That is at most an hour ahead.
+func (a *actor) nextDue(now time.Time) time.Time {
+	next := now.Add(time.Hour)
+	for _, p := range a.parts {
+		if t := p.due(now); !t.IsZero() && t.Before(next) {
+			next = t
+		}
+	}
+	return next
+}
+
+// onCancel withdraws a request. A request that no part has was answered already.
+func (a *actor) onCancel(tok *token) {
+	for _, p := range a.parts {
+		if p.cancel(tok) {
+			return
+		}
+	}
+}
+
+// owed returns the number of requests that are kept and not yet answered.
+func (a *actor) owed() (n int) {
+	for _, p := range a.parts {
+		n += p.pending()
+	}
+	return n
+}
+
+// failPending answers all requests that are kept. A request that waits for another is answered before that one: so the
+// parts go backwards.
+func (a *actor) failPending(err *Error) {
+	for _, p := range slices.Backward(a.parts) {
+		p.fail(err)
+	}
+}
+
+// A job is forgotten if a client removes it or if enough others have closed since. It then takes no more requests.
+// Earlier requests are answered first: disk reads and the matching of stored output go on beside the loop, and a client
+// that asks for output and then removes the job gets its output.
+
+// leaveWith ends the loop once no request is pending, and then calls then.
+func (a *actor) leaveWith(then func()) {
+	if a.leaving == nil {
+		a.leaving = then
+	}
+}
+
+// reviewLeave ends the loop of a forgotten job, if no request is pending.
+func (a *actor) reviewLeave() {
+	if a.leaving != nil {
+		a.quit.Store(a.owed() == 0)
+	}
+}
+
+// left calls the function given to leaveWith when the job has left.
+func (a *actor) left() {
+	if then := a.leaving; then != nil {
+		a.leaving = nil
+		then()
+	}
+}

@@ -63,7 +63,7 @@ type base struct {
 	id    ID
 	spec  Spec
 	mgr   *services
-	sink  Sink
+	sink  events
 	log   *slog.Logger
 	epoch time.Time
 	turns turns
@@ -83,6 +83,8 @@ type base struct {
 	process   atomic.Pointer[processHandle] // for ending the job without its loop
 	public    atomic.Pointer[Info]          // for callers that must not wait for a turn; nil before the start
 	holds     holds                         // the readers of the files
+	wants     wants                         // what the client wants to be told of
+	queued    atomic.Int64                  // bytes of input that are not yet written
 
 	vacant chan struct{} // closed by run when nothing of the job is left, or it failed to start
 	ended  chan struct{} // closed by run when its files are complete, too
@@ -366,3 +368,9 @@ func earliest(a, b time.Time) time.Time {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// wants is what a client wants to be told of. Any goroutine may set it.
+type wants struct {
+	waiting atomic.Bool  // whether the job waits for input
+	screen  atomic.Int64 // changes of the screen: the interval in nanoseconds; 0: none
+}

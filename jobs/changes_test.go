@@ -137,7 +137,7 @@ func TestManyTitlesAreFewEvents(t *testing.T) {
 
 func TestForegroundLooksComeInAnyOrder(t *testing.T) {
 	j := newJob(newManager(nil), 1, Spec{})
-	defer j.actor.timer.Stop()
+	defer j.timer.Stop()
 	j.st.status = StatusRunning
 	find := func(number uint64, p *Process) { j.changes.onForeground(foregroundMsg{number: number, foreground: p}) }
 	vim, vim2 := &Process{5, "vim"}, &Process{5, "vim"}

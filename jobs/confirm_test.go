@@ -559,7 +559,7 @@ func TestAskedWritesAreBounded(t *testing.T) {
 			long[i] = SendItem{Key: "PageDown", Count: 1000}
 		}
 		var shown string
-		j.actor.turn(func() { shown, _, _ = j.asking.showWrite(Input{Send: long}) })
+		actorOf(j).turn(func() { shown, _, _ = actorOf(j).asking.showWrite(Input{Send: long}) })
 		if shown != "" {
 			t.Errorf("%d bytes are shown of what cannot be typed", len(shown))
 		}

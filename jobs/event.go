@@ -22,6 +22,14 @@ type Sink interface {
 	Flood()
 }
 
+// events is a Sink after its first event: what the parts of a job report to.
+type events interface {
+	Output()
+	Event(e Event)
+	Flush()
+	Flood()
+}
+
 // An Event is an event of a job. Exactly one of the pointers is set.
 type Event struct {
 	// After holds, per stream, the offset up to which output must be delivered

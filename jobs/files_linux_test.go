@@ -359,7 +359,7 @@ func TestInfoIsTriedAgain(t *testing.T) {
 			then(m, other)
 			<-written
 			done := make(chan struct{})
-			absent := withParts(&Job{})
+			absent := withParts(&actor{})
 			absent.folder = m.settings.archive.folder(99)
 			m.settings.archive.put(errand{what: errandDelete, id: absent.id, job: &absent.files, then: func(error) { close(done) }})
 			<-done

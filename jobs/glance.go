@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/view"
@@ -24,8 +23,6 @@ const (
 
 // A glancer is the state of glances that the job's turns hold.
 type glancer struct {
-	every atomic.Int64 // the interval of notifications to the client, in nanoseconds; 0: none. Any goroutine may set it
-
 	// Guarded by turns:
 	patterns []*view.Pattern // replaced, never changed
 	begun    int             // number of glances begun
@@ -59,7 +56,7 @@ func (p *displayPart) tells() time.Duration {
 	if p.j.heard == nil || p.j.st.status == StatusClosed {
 		return 0
 	}
-	return time.Duration(p.glance.every.Load())
+	return time.Duration(p.j.wants.screen.Load())
 }
 
 // review takes a glance if one is due.

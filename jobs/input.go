@@ -118,13 +118,13 @@ type queued struct {
 // An inputQueue holds the input that is not yet written. Only its first item can be in progress.
 type inputQueue struct {
 	items   []*queued
-	bytes   atomic.Int64 // bytes of items not yet written; any goroutine may read it
-	writing bool         // the writeLoop has the first item
-	writes  uint64       // number of writes handed to the writeLoop so far
-	closed  string       // why no more input can be written; "" = it can
-	broken  time.Time    // when the kernel reported that the input has no reader; zero: it has not
-	partial int          // bytes typed since the last line end, including queued bytes
-	answers int          // bytes of answers in items, not yet written; not counted in bytes
+	bytes   *atomic.Int64 // bytes of items not yet written; any goroutine may read it
+	writing bool          // the writeLoop has the first item
+	writes  uint64        // number of writes handed to the writeLoop so far
+	closed  string        // why no more input can be written; "" = it can
+	broken  time.Time     // when the kernel reported that the input has no reader; zero: it has not
+	partial int           // bytes typed since the last line end, including queued bytes
+	answers int           // bytes of answers in items, not yet written; not counted in bytes
 }
 
 // ready reports whether there is input to hand to the writeLoop.

@@ -1,10 +1,7 @@
 package jobs
 
 import (
-	"time"
-
 	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/turn"
 )
 
 // A Job is one started command and every process that it starts. Its actor takes turns. The goroutine that holds the
@@ -12,27 +9,8 @@ import (
 type Job struct {
 	base
 
-	manager *Manager
-	listed  listing // guarded by the registry's mu
-
-	actor    actor
-	starting starting
-
-	// The parts, each of which owns its state (parts.go):
-	changes changesPart
-	shell   shellPart
-	limits  limitsPart
-	waiting waitingPart
-	ending  endingPart
-	display displayPart
-	input   inputPart
-	waits   waitsPart
-	reads   readsPart
-	runs    runsPart
-	kills   killsPart
-	files   filesPart
-	asking  askingPart
-	idle    idlePart
+	receiver Sink    // of all events; the sink of the base is the same
+	listed   listing // guarded by the registry's mu
 }
 
 // A watch is the object of a follower key: a client's pattern, or a condition of a wait.
@@ -44,30 +22,6 @@ type watch struct {
 	room *patternRoom // of a client's watch
 
 	typed *typedInput // the input of which the echo does not match; nil = none
-}
-
-func newJob(m *Manager, id ID, spec Spec) *Job {
-	j := &Job{base: base{
-		id: id, spec: spec, mgr: &m.services, sink: spec.Sink, log: m.log, epoch: time.Now(),
-		vacant: make(chan struct{}),
-		ended:  make(chan struct{}),
-		done:   make(chan struct{}),
-		mail:   turn.NewMailbox[message](),
-		lock:   turn.NewLock(),
-	}}
-	j.manager, j.self = m, j
-	j.newParts()
-	j.actor = actor{j: j, timer: time.NewTimer(time.Hour)}
-	j.turns = &j.actor
-	j.output = outputs{j: &j.base, grew: make(chan struct{}, 1), ends: make(chan streamEnd), unread: map[Stream]int64{}, tape: &j.files}
-	j.starting = starting{j: j}
-	if j.sink == nil {
-		j.sink = nullSink{}
-	}
-	j.output.budget.max = spec.Limits.OutputBytes
-	j.display.queries.others = spec.SinkAnswers
-	j.st.status = StatusStarting
-	return j
 }
 
 func (o *outputs) stream(name Stream) *stream {
@@ -108,3 +62,13 @@ func (w *WaitSpec) compile() *Error {
 	}
 	return nil
 }
+
+// A SubscribeFunc changes which events and output a job's Sink, or a consumer behind it, receives from now on. It is
+// called in a turn of the job, between the events before the change and those after it. Like the Sink it must not
+// block, and must not call back into the job. info is the job's info at that moment. from holds the offset at which the
+// output of each stream begins, and is nil if the request left that open. It returns whether the consumer answers the
+// queries that the job's programs send to their terminal in the output after info. Its error refuses the request.
+type SubscribeFunc func(info Info, from map[Stream]int64) (answers bool, err error)
+
+// Sink returns the receiver of the job's events, as given in its Spec.
+func (j *Job) Sink() Sink { return j.receiver }

@@ -187,12 +187,12 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	r := newReply[StartResult]()
 	r.room = room
 	j.starting.begin = &startReq{reply: r}
-	go j.actor.run()
-	return j, pend(&j.base, r), nil
+	go j.run()
+	return &j.Job, pend(&j.base, r), nil
 }
 
 // admitJob checks a spec and registers a job for it.
-func (m *Manager) admitJob(spec Spec) (*Job, *Error) {
+func (m *Manager) admitJob(spec Spec) (*actor, *Error) {
 	if err := spec.check(&m.system.platform); err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (m *Manager) admitJob(spec Spec) (*Job, *Error) {
 // maxTexts bounds the memory that live jobs hold as stdin text. The text is a file in memory.
 const maxTexts = 256 << 20
 
-func (m *Manager) register(spec Spec) (*Job, *Error) {
+func (m *Manager) register(spec Spec) (*actor, *Error) {
 	m.registry.mu.Lock()
 	defer m.registry.mu.Unlock()
 	switch holder := m.registry.names[spec.Name]; {
@@ -227,13 +227,13 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 	m.registry.last++
 	spec.from = m.env
 	j := newJob(m, m.registry.last, spec)
-	m.registry.jobs[j.id] = j
+	m.registry.jobs[j.id] = &j.Job
 	m.registry.live++
 	j.listed.textBytes = spec.textBytes()
 	m.registry.texts += j.listed.textBytes
 	if spec.Name != "" {
 		j.listed.namesake = m.registry.byName[spec.Name]
-		m.registry.names[spec.Name], m.registry.byName[spec.Name] = j, j
+		m.registry.names[spec.Name], m.registry.byName[spec.Name] = &j.Job, &j.Job
 	}
 	return j, nil
 }

@@ -181,3 +181,10 @@ func (fileFailedMsg) message() {}
 func (filedMsg) message()      {}
 func (readDoneMsg) message()   {}
 func (foregroundMsg) message() {}
+
+// subscribeMsg changes the subscription to the job.
+type subscribeMsg struct {
+	from Origin
+	set  SubscribeFunc
+	reply[struct{}]
+}

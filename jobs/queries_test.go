@@ -12,8 +12,8 @@ import (
 const whoAmI = "\x1b[?62;22c"
 
 func (f *fakeJob) inTurn(do func()) {
-	f.actor.j.lock.Lock()
-	defer f.actor.j.lock.Unlock()
+	f.lock.Lock()
+	defer f.lock.Unlock()
 	do()
 }
 

@@ -211,7 +211,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 		sink := &recorder{}
 		f := startFakeWith(t, sink, withSecret)
 		command := "mysql -p" + hunter
-		f.Job.actor.turn(func() {
+		f.turn(func() {
 			f.info.Command, f.info.Argv, f.info.Description = &command, []string{"sh", "-c", command}, hunter
 			f.info.Cwd = "/" + hunter
 		})

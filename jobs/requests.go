@@ -99,11 +99,11 @@ func (j *Job) Subscribe(from Origin, set SubscribeFunc) Pending[struct{}] {
 
 // TellWaiting sets whether the sink is notified when the job begins and ends to wait for input. It takes effect with
 // the next turn.
-func (j *Job) TellWaiting(is bool) { j.waiting.watch.tell.Store(is) }
+func (j *Job) TellWaiting(is bool) { j.wants.waiting.Store(is) }
 
 // TellScreen has the sink notified of screen changes, at most once per interval; 0 ends this. Any goroutine may call
 // it: it takes effect with the next turn.
-func (j *Job) TellScreen(every time.Duration) { j.display.glance.every.Store(int64(every)) }
+func (j *Job) TellScreen(every time.Duration) { j.wants.screen.Store(int64(every)) }
 
 // AnswerSecret types the answer of the person at the client to a wait, followed by a line end. If that wait is over,
 // it types nothing. It takes ownership of value and wipes it.

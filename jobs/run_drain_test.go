@@ -31,7 +31,7 @@ func TestTimeoutWhileDrained(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Job = j
+		f.actor = actorOf(j)
 		must(t, started)
 		run := f.Run(RunOptions{Timeout: time.Second})
 		time.Sleep(ms(999))

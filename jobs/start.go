@@ -18,7 +18,7 @@ type startReq struct{ reply reply[StartResult] }
 
 // starting makes the process of a job, and answers the start request.
 type starting struct {
-	j *Job
+	j *actor
 
 	heldUp atomic.Bool // run waits for the login shell or a person (start_held.go)
 	begin  *startReq
@@ -36,7 +36,7 @@ func (s *starting) start() {
 		s.startFailed(err)
 		return
 	}
-	s.j.actor.turn(func() { s.onStarted(l) })
+	s.j.turn(func() { s.onStarted(l) })
 	l.proc.Notify(s.j.turns.attend)
 }
 
@@ -61,9 +61,9 @@ func (s *starting) prepare() (*launched, *Error) {
 
 func (s *starting) startFailed(err *Error) {
 	s.j.st.status, s.j.unstarted = StatusFailed, err
-	s.j.actor.quit.Store(true)
+	s.j.quit.Store(true)
 	s.j.spec.forgetWatches()
-	s.j.manager.registry.forget(s.j)
+	s.j.manager.registry.forget(&s.j.Job)
 	close(s.j.vacant)
 	close(s.j.ended)
 	s.begin.reply.fail(err)
@@ -71,7 +71,7 @@ func (s *starting) startFailed(err *Error) {
 
 // onStarted makes the launched process a running job.
 func (s *starting) onStarted(l *launched) {
-	s.j.manager.registry.started(s.j)
+	s.j.manager.registry.started(&s.j.Job)
 	s.attach(l)
 	s.j.spec.forgetText()
 	s.j.st.status = StatusRunning
@@ -81,7 +81,7 @@ func (s *starting) onStarted(l *launched) {
 	s.j.spec.Watches = nil
 	s.j.publish()
 	s.j.files.record(time.Now())
-	s.j.sink.Started(s.j, s.j.snapshot())
+	s.j.receiver.Started(&s.j.Job, s.j.snapshot())
 	for _, st := range s.j.output.streams {
 		s.j.output.loops.Add(1)
 		go s.j.output.readLoop(st)

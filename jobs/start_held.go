@@ -43,7 +43,7 @@ func (s *starting) awaitLogin() *Error {
 
 // awaitBefore waits for a value from comes, or for its closing, before the job starts, and returns the value. It
 // returns an error if the start was cancelled or the job must not start any more.
-func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error) {
+func awaitBefore[T any](j *actor, comes <-chan T, h holdUp) (came T, broken *Error) {
 	j.starting.heldUp.Store(true) // before the mail is read
 	defer j.starting.heldUp.Store(false)
 	for {

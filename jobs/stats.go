@@ -48,7 +48,7 @@ func (s *Stats) Add(j *Job) {
 	if p == nil {
 		return // the job has no output yet
 	}
-	js := JobStats{Job: j, Status: p.Status, Input: j.input.queue.bytes.Load()}
+	js := JobStats{Job: j, Status: p.Status, Input: j.queued.Load()}
 	for _, st := range j.output.streams {
 		u := st.spool.Usage()
 		js.Streams = append(js.Streams, StreamStats{Name: st.name, End: st.spool.End(), Memory: u.Memory, Dropped: u.Dropped, Held: st.isHeld.Load()})

@@ -134,7 +134,7 @@ func startTapeOf(t *testing.T, spec Spec, sink *recorder) (*fakeJob, *tape) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Job = j
+	f.actor = actorOf(j)
 	if sink.block == nil {
 		must(t, p)
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -114,8 +113,6 @@ type activity struct {
 
 // An inputWatch is the state of input detection, as the turns of the job know it.
 type inputWatch struct {
-	tell atomic.Bool // reports go to the client. Any goroutine may set it
-
 	// Guarded by turns:
 	probes
 	telling  bool
@@ -262,7 +259,7 @@ func (p *waitingPart) review(now time.Time) {
 		return
 	}
 	p.reviewHidden(now)
-	if telling := l.tell.Load(); telling != l.telling {
+	if telling := p.j.wants.waiting.Load(); telling != l.telling {
 		l.telling, l.told = telling, nil
 		if telling {
 			p.needLook()

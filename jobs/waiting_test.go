@@ -69,7 +69,7 @@ func startLooked(t *testing.T) (*fakeJob, *fakeLooker) {
 	t.Helper()
 	l := &fakeLooker{sees: works, began: time.Now()}
 	f := startFakeWith(t, &recorder{}, func(*Manager) {})
-	f.Job.actor.turn(func() { f.looker = l })
+	f.turn(func() { f.looker = l })
 	go func() {
 		for {
 			select {
