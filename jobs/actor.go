@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/spool"
 	"shelld/jobs/internal/turn"
 )
 
@@ -215,19 +214,6 @@ func (a *actor) review(now time.Time) {
 	}
 	a.reviewLeave()
 	a.timer.Reset(max(a.nextDue(now).Sub(now), 0))
-}
-
-func (e *Error) withOutcome(o Outcome) *Error {
-	e.Outcome, e.Handle = &o, o.State.Handle
-	return e
-}
-
-// streamInfo returns, for each stream, the ranges that kept returns for its spool.
-func (o *outputs) streamInfo(kept func(*spool.Spool) []Range) (all []StreamInfo) {
-	for _, st := range o.streams {
-		all = append(all, StreamInfo{Name: st.name, NextOffset: st.spool.End(), Kept: kept(st.spool)})
-	}
-	return all
 }
 
 // deliverAllowed passes on a request that a person has allowed: it was accepted before.

@@ -401,3 +401,7 @@ func (a *archive) takes() {
 		a.put(errand{what: errandPay})
 	}
 }
+
+// recordTime is the maximum delay until the start or the exit of a job is written. Due to the delay, a command that
+// ends at once costs one write instead of three.
+const recordTime = 100 * time.Millisecond

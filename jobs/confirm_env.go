@@ -12,9 +12,6 @@ import (
 	"shelld/jobs/internal/roots"
 )
 
-// Steers reports whether a variable of this name can change which commands run.
-func Steers(name string) bool { return roots.Steers(name) || roots.Steers(proc.NameKey(name)) }
-
 // addEnvironment adds the effects of the environment to the question about a start: the variables that change which
 // commands run, and a digest of all variables.
 func (q *Question) addEnvironment(j *base, env []string) *Error {

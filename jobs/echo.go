@@ -8,12 +8,6 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A typedInput is input whose echo must not match patterns (protocol section 4).
-type typedInput struct {
-	echo.Typed
-	st Stream // the stream that contains its echo
-}
-
 // rememberedInput bounds the input that a job keeps for waits of later requests. A wait of the write itself has longer
 // input, too.
 const rememberedInput = 4 << 10
@@ -53,22 +47,6 @@ func (p *inputPart) attrsFor(q *queued) (proc.Attrs, error) {
 		return *q.attrs, nil
 	}
 	return p.j.term.Attrs()
-}
-
-// on returns the input if st is the stream with its echo, and nil if not.
-func (t *typedInput) on(st *stream) *echo.Typed {
-	if t == nil || t.st != st.name {
-		return nil
-	}
-	return &t.Typed
-}
-
-// skips returns the input whose echo must not match c, or nil.
-func (w *wait) skips(c Condition) *typedInput {
-	if c.AfterInput == nil && w.afterInput || c.AfterInput != nil && *c.AfterInput {
-		return w.typed
-	}
-	return nil
 }
 
 // feedBuffers has buffers for reading a spool in pieces.

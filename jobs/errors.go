@@ -150,3 +150,8 @@ func policyDenied(action, rule, format string, args ...any) *Error {
 	e.Name, e.Rule = action, rule
 	return e
 }
+
+func (e *Error) withOutcome(o Outcome) *Error {
+	e.Outcome, e.Handle = &o, o.State.Handle
+	return e
+}

@@ -101,3 +101,88 @@ type SecretAsk struct {
 	Command string // the command that asks
 	Attempt int    // the number of passwords that it has asked for in a row
 }
+
+// A Change is a property of a job that may change. Several can be joined by or.
+type Change uint
+
+const (
+	ChangeStatus      Change = 1 << iota // running, stopped
+	ChangeTitle                          // of the terminal
+	ChangeDirectory                      // current directory as reported by the program
+	ChangeBell                           // it rang
+	ChangeSize                           // of the terminal
+	ChangeForeground                     // the process there
+	ChangeOutputFile                     // it cannot be written any more
+	ChangeIntegration                    // of the shell: another program has replaced it
+)
+
+// Changed holds the changed properties of a job with their new values. A value counts if its Change is in What.
+type Changed struct {
+	What        Change
+	Status      Status
+	Signal      string // that stopped it, with SIG; "" if it runs
+	Title       string
+	Directory   string // "" = not known
+	Bells       int64  // since the start
+	Cols, Rows  int
+	Foreground  *Process // nil = not known
+	OutputFile  OutputFileError
+	Integration string // the family of the shell; "" = it has no integration any more
+}
+
+// An OutputFileError is the reason why an output file is not complete.
+type OutputFileError struct{ Path, Reason string }
+
+// Add joins a later change to c.
+func (c *Changed) Add(later Changed) {
+	c.What |= later.What
+	has := func(w Change) bool { return later.What&w != 0 }
+	if has(ChangeStatus) {
+		c.Status, c.Signal = later.Status, later.Signal
+	}
+	if has(ChangeTitle) {
+		c.Title = later.Title
+	}
+	if has(ChangeDirectory) {
+		c.Directory = later.Directory
+	}
+	if has(ChangeBell) {
+		c.Bells = later.Bells
+	}
+	if has(ChangeSize) {
+		c.Cols, c.Rows = later.Cols, later.Rows
+	}
+	if has(ChangeForeground) {
+		c.Foreground = later.Foreground
+	}
+	if has(ChangeOutputFile) {
+		c.OutputFile = later.OutputFile
+	}
+	if has(ChangeIntegration) {
+		c.Integration = later.Integration
+	}
+}
+
+// laterBarrier returns a barrier that waits for the output of both.
+func laterBarrier(a, b map[Stream]int64) map[Stream]int64 {
+	all := map[Stream]int64{}
+	for _, m := range []map[Stream]int64{a, b} {
+		for s, off := range m {
+			all[s] = max(all[s], off)
+		}
+	}
+	return all
+}
+
+// Join adds a later Changed event to this one, which then waits for the output of both.
+func (e *Event) Join(later Event) {
+	c := *e.Changed // other goroutines may hold the old one
+	c.Add(*later.Changed)
+	e.Changed, e.After = &c, laterBarrier(e.After, later.After)
+}
+
+// InputWaiting reports that a job waits for input or, if Waiting is false, that the wait with this ID is over.
+type InputWaiting struct{ WaitingForInput }
+
+// CommandFinished reports that a command of a shell with integration has ended.
+type CommandFinished struct{ ShellCommand }

@@ -435,60 +435,6 @@ func (p *shellPart) shutdown(why func() *Error) {
 	}
 }
 
-// An ExecOptions is a command of one or more lines, for a job that is a shell with shell integration.
-type ExecOptions struct {
-	Command string // any length, any lines; it must not contain NUL
-	// Wait adds conditions to the command's own end. Its Timeout is the only deadline, and it counts from the request.
-	// From defaults to the beginning of the command.
-	Wait *WaitSpec
-	// Interrupt sends the interrupt signal to the foreground at the timeout, and waits for its effect for at most
-	// interruptTime. Without it the command continues.
-	Interrupt bool
-	// Kill kills the foreground processes if interrupts do not end the command (with Interrupt).
-	Kill bool
-	// FailBusy refuses the request if the shell is busy. Without it the command waits.
-	FailBusy bool
-	Asker    Asker
-}
-
-// An ExecResult is the result of a command.
-type ExecResult struct {
-	Outcome   Outcome      // of the wait; the reason is "command" with index -1 for the command's own end
-	Command   ShellCommand // as far as it is known
-	Output    Range        // of the terminal's stream: the command's output so far; Excerpt has the text
-	Interrupt bool         // it was interrupted because of its timeout
-	Killed    bool         // processes of it were killed because interrupts did not end it
-	Replaced  bool         // it has ended because another program has replaced the shell
-	Hint      *Hint        // why the shell could not run it (status 126 or 127); nil = not known
-}
-
-// A CommandFate is the fate of a command whose request was canceled, or that was interrupted before it began.
-type CommandFate string
-
-// The fates of commands.
-const (
-	CommandDropped     CommandFate = "dropped"     // it never runs
-	CommandRunning     CommandFate = "running"     // it continues
-	CommandInterrupted CommandFate = "interrupted" // it is interrupted, now or when it begins
-	CommandUnknown     CommandFate = "unknown"     // it is unknown whether it has run
-)
-
-// A ShellCommand is a command that a shell with integration runs or has run: by Exec, or typed.
-type ShellCommand struct {
-	ID        int64 // counted from 1 in its job
-	Text      string
-	Typed     bool      // it came through Write, not Exec
-	ExitCode  *int      // nil: it runs, or has ended with its shell
-	Finished  bool      // it has ended, or its shell has
-	StartedAt time.Time // zero: it waits for the shell
-	EndedAt   time.Time // zero: it runs
-	Cwd       string    // the shell's directory at the command's end; "" before
-	Output    Range     // To is 0 while it runs
-}
-
-// CommandFinished reports that a command of a shell with integration has ended.
-type CommandFinished struct{ ShellCommand }
-
 // keyboardIsFree reports whether no input waits for the shell, or only input for a command that it has not begun.
 func (p *shellPart) keyboardIsFree() bool {
 	q := p.input.first()

@@ -97,10 +97,6 @@ func (p *filesPart) finishFile(st *stream) error {
 	return nil
 }
 
-// recordTime is the maximum delay until the start or the exit of a job is written. Due to the delay, a command that
-// ends at once costs one write instead of three.
-const recordTime = 100 * time.Millisecond
-
 // record schedules a write of the job's info.
 func (p *filesPart) record(now time.Time) {
 	p.j.lock.Check()
@@ -200,14 +196,6 @@ func (p *filesPart) recordOrder(name Stream, kept []Range) error {
 	all[slices.IndexFunc(all, func(s StreamInfo) bool { return s.Name == name })].Kept = kept
 	return p.writeInfo(*p.filing, infoFiling, func() []StreamInfo { return all })
 }
-
-// fileTime is how long a kill waits for the output to be stored after the process tree is gone.
-const fileTime = time.Second
-
-// exitTime is how much longer a kill waits if the exit is not reported yet because the patterns have not seen all of
-// the output. Patterns give up by a time limit of their own, which takes longer on a busy machine. An answer that calls
-// a killed job running would be wrong.
-const exitTime = 9 * time.Second
 
 // finishFiles completes the files. It is called when nothing of the job is left and all its output is stored. Nothing
 // may be appended from here on, because a descriptor of the job's terminal may now belong to an unrelated process.

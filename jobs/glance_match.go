@@ -22,39 +22,6 @@ func (p *displayPart) lookNoMore(key int) {
 	}
 }
 
-const noScreen = "a job on pipes has no screen; start it in pty mode, or "
-
-// checkScreen refuses a pattern on the screen if the job has no screen.
-func (w *WatchSpec) checkScreen(has bool) *Error {
-	if w.Screen && !has {
-		return Invalid(w.sibling("on"), noScreen+"match on plain or raw")
-	}
-	return nil
-}
-
-// checkScreen does the same for a wait, whose result may be the screen too.
-func (s *WaitSpec) checkScreen(has bool) *Error {
-	if s.Screen && !has {
-		return Invalid(s.Pointer+"/format", noScreen+"ask for plain or text")
-	}
-	for _, c := range s.Until {
-		if err := c.Watch.checkScreen(has); err != nil {
-			return err
-		}
-		if c.Watch.Screen && c.AfterInput != nil && *c.AfterInput {
-			return Invalid(c.Watch.sibling("afterInput"), "the screen shows what was typed as well, so that afterInput cannot be true for it; leave it out")
-		}
-	}
-	return nil
-}
-
-// needsScreen reports whether a start needs a screen, which jobs on pipes do not have.
-func (s *Spec) needsScreen() bool {
-	onScreen := func(w WatchSpec) bool { return w.Screen }
-	return slices.ContainsFunc(s.Watches, onScreen) ||
-		s.Wait != nil && (s.Wait.Screen || slices.ContainsFunc(s.Wait.Until, func(c Condition) bool { return c.Watch.Screen }))
-}
-
 // screenAfter returns the offset that a screen must be past for a match to count; -1: none. Text that is on the screen
 // already counts, unless the pattern is about later output.
 func (w *watch) screenAfter(from map[Stream]int64) int64 {

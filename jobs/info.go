@@ -1,8 +1,11 @@
 package jobs
 
 import (
+	"slices"
 	"time"
 
+	"shelld/jobs/internal/echo"
+	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/spool"
 	"shelld/jobs/internal/view"
 )
@@ -139,3 +142,84 @@ type Outcome struct {
 	view  *view.View  // see Screen
 	shown *Screen     // not nil: the screen in which the pattern matched
 }
+
+// An InputState says whether a job that takes input also does anything else.
+type InputState = inputwait.State
+
+// An InputKind is the kind of input that a job reads.
+type InputKind string
+
+// The kinds of input.
+const (
+	InputLine       InputKind = "line"
+	InputPassword   InputKind = "password"
+	InputRaw        InputKind = "raw"
+	InputFullscreen InputKind = "fullscreen"
+)
+
+// A Confidence says how certain a finding is.
+type Confidence = inputwait.Confidence
+
+// rank orders the confidences; "" is the lowest.
+func rank(c Confidence) int {
+	return slices.Index([]Confidence{inputwait.Guess, inputwait.Likely, inputwait.Exact}, c)
+}
+
+// WaitingForInput describes a job that waits for input, or says why the job is not reported as waiting. It is
+// never modified, only replaced.
+type WaitingForInput struct {
+	Waiting    bool
+	ID         string // names this wait
+	State      InputState
+	Kind       InputKind
+	Since      time.Time // time of the first probe that saw it
+	Prompt     string    // the visible text of the line with the cursor
+	PID        int       // 0 = not known
+	Why        string
+	Confidence Confidence
+}
+
+// A ShellCommand is a command that a shell with integration runs or has run: by Exec, or typed.
+type ShellCommand struct {
+	ID        int64 // counted from 1 in its job
+	Text      string
+	Typed     bool      // it came through Write, not Exec
+	ExitCode  *int      // nil: it runs, or has ended with its shell
+	Finished  bool      // it has ended, or its shell has
+	StartedAt time.Time // zero: it waits for the shell
+	EndedAt   time.Time // zero: it runs
+	Cwd       string    // the shell's directory at the command's end; "" before
+	Output    Range     // To is 0 while it runs
+}
+
+// A CommandFate is the fate of a command whose request was canceled, or that was interrupted before it began.
+type CommandFate string
+
+// The fates of commands.
+const (
+	CommandDropped     CommandFate = "dropped"     // it never runs
+	CommandRunning     CommandFate = "running"     // it continues
+	CommandInterrupted CommandFate = "interrupted" // it is interrupted, now or when it begins
+	CommandUnknown     CommandFate = "unknown"     // it is unknown whether it has run
+)
+
+// A typedInput is input whose echo must not match patterns (protocol section 4).
+type typedInput struct {
+	echo.Typed
+	st Stream // the stream that contains its echo
+}
+
+// A Port is a TCP port on which a process listens.
+type Port struct {
+	Port    int
+	Address string
+	PID     int    // 0 = not known
+	Command string // command of that process; "" = not asked for, or not known
+}
+
+type (
+	// A Screen is the visible content of a job's terminal.
+	Screen = view.Screen
+	// A Place is a cell of a screen.
+	Place = view.Place
+)

@@ -9,28 +9,6 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// An Input is the input that a client types: the text, then the keys (or Send in their place), then the line end, then
-// the end of input.
-type Input struct {
-	Text          string
-	Keys          []string
-	Send          []SendItem
-	AppendNewline bool   // CR on a terminal, LF on a pipe
-	EOF           bool   // closes a pipe; types the end-of-file character on a terminal
-	Secret        bool   // kept out of every record, and wiped once it is written
-	IfWaiting     string // the ID of the wait for input that this input answers; "" = none
-	Wait          *WaitSpec
-	Asker         Asker
-
-	person bool // entered by the person at the client (secret.go)
-}
-
-// A WriteResult holds the number of bytes that the kernel has taken, and the outcome of the wait.
-type WriteResult struct {
-	BytesWritten int64
-	Outcome      *Outcome
-}
-
 type (
 	// A writeConfirmer asks a person whether input may be typed.
 	writeConfirmer interface {

@@ -12,34 +12,6 @@ import (
 	"shelld/jobs/internal/names"
 )
 
-// KillOptions configure how a job is ended.
-type KillOptions struct {
-	Grace   time.Duration // between TERM and KILL
-	NoForce bool          // TERM only; processes alive after the grace are survivors
-	Asker   Asker
-}
-
-// A KillResult is the result of a kill.
-type KillResult struct {
-	Signals       []SignalSent
-	Killed        []KilledProcess
-	Survivors     []Survivor
-	AlreadyClosed bool
-	State         State
-}
-
-// A SignalSent is a signal that a kill sent to the tree.
-type SignalSent struct {
-	Signal string
-	After  time.Duration
-}
-
-// A KilledProcess is a process that a kill saw end.
-type KilledProcess struct {
-	Process
-	How string // self: it exited; gone: only its parent knows; or the signal, with SIG
-}
-
 // A killReq is a kill that has not been answered.
 type killReq struct {
 	opts  KillOptions
@@ -296,3 +268,11 @@ func (p *killsPart) nobody(exited *Exit) *Error {
 	e.Handle, e.Exit = p.j.id, exited
 	return e
 }
+
+// fileTime is how long a kill waits for the output to be stored after the process tree is gone.
+const fileTime = time.Second
+
+// exitTime is how much longer a kill waits if the exit is not reported yet because the patterns have not seen all of
+// the output. Patterns give up by a time limit of their own, which takes longer on a busy machine. An answer that calls
+// a killed job running would be wrong.
+const exitTime = 9 * time.Second

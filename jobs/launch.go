@@ -22,11 +22,6 @@ type launched struct {
 	noShell string       // why there is no integration
 }
 
-type output struct {
-	name Stream
-	src  source
-}
-
 // launchReal starts a plan on a terminal or pipes. If the spec names no mode and needs no screen, it falls back to
 // pipes if no terminal is available.
 func (m *services) launchReal(s *Spec, p plan) (*launched, *Error) {

@@ -2,66 +2,7 @@ package jobs
 
 import (
 	"time"
-
-	"shelld/jobs/internal/keeper"
 )
-
-// A LimitName names a limit of a job.
-type LimitName string
-
-const (
-	LimitProcesses   LimitName = "processes"
-	LimitMemoryBytes LimitName = "memoryBytes"
-	LimitCPUMs       LimitName = "cpuMs"
-	LimitOpenFiles   LimitName = "openFiles"
-	LimitOutputBytes LimitName = "outputBytes"
-)
-
-// JobLimits are the limits of a job. Zero means no limit.
-type JobLimits struct {
-	Processes   int64 // alive at the same time
-	MemoryBytes int64
-	CPUMs       int64
-	OpenFiles   int64
-	OutputBytes int64 // of all streams together
-}
-
-// A LimitKind describes how this system enforces a limit.
-type LimitKind struct {
-	Name LimitName
-	By   string // server or rlimit
-	Per  string // process or job
-	Ends bool   // a job that exceeds the limit is ended; else the program is refused more
-	Why  string // a description of its accuracy, for people
-}
-
-// A LimitInfo is a limit in effect.
-type LimitInfo struct {
-	LimitKind
-	Max int64
-}
-
-// limitKinds lists all limits, each with the field that holds it.
-var limitKinds = []struct {
-	LimitKind
-	of func(*JobLimits) *int64
-}{
-	{LimitKind{LimitProcesses, "server", "job", true,
-		"the keeper counts several times a second, since the system's own limit is one of the user; processes that come and go in between are not seen"},
-		func(l *JobLimits) *int64 { return &l.Processes }},
-	{LimitKind{LimitMemoryBytes, "rlimit", "process", false,
-		"RLIMIT_DATA: private memory that the process may write to; shared memory is not counted"},
-		func(l *JobLimits) *int64 { return &l.MemoryBytes }},
-	{LimitKind{LimitCPUMs, "rlimit", "process", true,
-		"RLIMIT_CPU: whole seconds, rounded up; SIGXCPU, and SIGKILL a second later. It ends the process; where that is the leader, it ends the job"},
-		func(l *JobLimits) *int64 { return &l.CPUMs }},
-	{LimitKind{LimitOpenFiles, "rlimit", "process", false,
-		"RLIMIT_NOFILE: no descriptor has this number or a higher one"},
-		func(l *JobLimits) *int64 { return &l.OpenFiles }},
-	{LimitKind{LimitOutputBytes, "server", "job", true,
-		"exact: what is written beyond it is thrown away"},
-		func(l *JobLimits) *int64 { return &l.OutputBytes }},
-}
 
 // limitsPart ends a job that exceeds a limit or its lifetime.
 type limitsPart struct {
@@ -75,54 +16,6 @@ type limitsPart struct {
 	killAt        time.Time // when it is ended; zero: never, or already done
 	wroteTooMuch  bool      // so it is being ended
 	manyProcesses bool      // so it is being ended
-}
-
-// LimitKinds returns the limits that the manager can enforce.
-func (m *services) LimitKinds() (all []LimitKind) {
-	for _, k := range limitKinds {
-		if m.system.platform.limits() || k.Name == LimitOutputBytes {
-			all = append(all, k.LimitKind)
-		}
-	}
-	return all
-}
-
-// limits reports whether other limits than that of output are enforced, which needs a keeper.
-func (p *PlatformInfo) limits() bool { return p.Tree == treeKeeper }
-
-// checkLimits refuses limits that cannot be enforced.
-func (s *Spec) checkLimits(p *PlatformInfo) *Error {
-	for _, k := range limitKinds {
-		if *k.of(&s.Limits) > 0 && !p.limits() && k.Name != LimitOutputBytes {
-			e := errorf(CodeUnsupported, "no job can be held to the limit %s on this system; capabilities.limits has those that there are", k.Name)
-			e.Name, e.Pointer = string(k.Name), "/limits/"+string(k.Name)
-			return e
-		}
-	}
-	return nil
-}
-
-// maxLimitMs keeps a number of milliseconds within a time.Duration; 73 years.
-const maxLimitMs = int64(1) << 41
-
-// kept returns the limits that the keeper enforces.
-func (l JobLimits) kept() keeper.Limits {
-	return keeper.Fit(keeper.Limits{
-		OpenFiles: l.OpenFiles, Memory: l.MemoryBytes, Processes: l.Processes,
-		CPU: time.Duration(min(l.CPUMs, maxLimitMs)) * time.Millisecond,
-	})
-}
-
-// inEffect returns the limits in effect, by name.
-func (l JobLimits) inEffect() (all []LimitInfo) {
-	k := l.kept()
-	l.OpenFiles, l.MemoryBytes, l.CPUMs = k.OpenFiles, k.Memory, k.CPU.Milliseconds()
-	for _, kind := range limitKinds {
-		if n := *kind.of(&l); n > 0 {
-			all = append(all, LimitInfo{kind.LimitKind, n})
-		}
-	}
-	return all
 }
 
 // lifetime returns how long the job may live. 0 means no limit.

@@ -302,3 +302,29 @@ func (b *budget) take(n int) int {
 }
 
 func (b *budget) isOver() bool { return b.max > 0 && b.used.Load() > b.max }
+
+func (o *outputs) stream(name Stream) *stream {
+	for _, st := range o.streams {
+		if st.name == name {
+			return st
+		}
+	}
+	return nil
+}
+
+// streamInfo returns, for each stream, the ranges that kept returns for its spool.
+func (o *outputs) streamInfo(kept func(*spool.Spool) []Range) (all []StreamInfo) {
+	for _, st := range o.streams {
+		all = append(all, StreamInfo{Name: st.name, NextOffset: st.spool.End(), Kept: kept(st.spool)})
+	}
+	return all
+}
+
+// noStream returns the error for a stream that the job does not have.
+func (o *outputs) noStream(pointer string, name Stream) *Error {
+	file := map[Stream]string{Stdout: o.j.spec.StdoutFile, Stderr: o.j.spec.StderrFile}[name]
+	if file == "" {
+		return Invalid(pointer, "this job has no stream %q; it has %s", name, o.streamNames())
+	}
+	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, o.streamNames())
+}

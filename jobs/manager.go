@@ -11,24 +11,6 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// Options configure a Manager.
-type Options struct {
-	Root        string   // the base of relative directories; "" = the process's own
-	AllowedDirs []string // a job's cwd must lie in one; none = no restriction
-	Env         EnvPolicy
-	Login       time.Duration // the time limit for asking the login shell for its environment; 0: it is not asked
-	Limits      Limits
-	Persist     *Persist // nil: output is kept in memory only
-	Secrets     SecretPolicy
-	Commands    CommandPolicy
-	Confirm     ConfirmPolicy
-	Log         *slog.Logger
-	Version     string // of this program, for programs that query their terminal
-
-	// WithoutKeepers runs jobs on Linux as on macOS, without keepers. It is for tests of that.
-	WithoutKeepers bool
-}
-
 // A Manager holds the jobs of one server.
 type Manager struct {
 	services
@@ -51,12 +33,6 @@ type registry struct {
 	closed []*Job          // in the order in which they closed
 	live   int
 	texts  int64 // bytes of the stdin texts of live jobs
-}
-
-// A listing is the state that the registry keeps with a job.
-type listing struct {
-	namesake  *Job  // the job that had the name before
-	textBytes int64 // length of its stdin text
 }
 
 // makePoller creates Go's network poller. NewManager calls it before it opens anything: Go creates its poller from two

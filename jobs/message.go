@@ -6,6 +6,7 @@ import (
 
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/turn"
+	"shelld/screen"
 )
 
 // A message is a request or a notification from another goroutine to a job. A turn takes the messages in their order
@@ -160,18 +161,6 @@ type (
 	// fileFailedMsg and filedMsg come from the goroutines that write the job's files (files.go).
 	fileFailedMsg struct{ err error }
 	filedMsg      struct{}
-	// readDoneMsg is the result of a read (read.go).
-	readDoneMsg struct {
-		req  *readReq
-		data []byte
-		at   int64
-		err  error // nothing can be read at the moment
-
-		unwanted bool // nothing was read: see RoomFunc
-
-		lead   []byte // for plain text, as from leadIn
-		inside int64
-	}
 )
 
 func (cancelMsg) message()     {}
@@ -179,7 +168,6 @@ func (shutdownMsg) message()   {}
 func (quitMsg) message()       {}
 func (fileFailedMsg) message() {}
 func (filedMsg) message()      {}
-func (readDoneMsg) message()   {}
 func (foregroundMsg) message() {}
 
 // subscribeMsg changes the subscription to the job.
@@ -187,4 +175,152 @@ type subscribeMsg struct {
 	from Origin
 	set  SubscribeFunc
 	reply[struct{}]
+}
+
+// An ExecOptions is a command of one or more lines, for a job that is a shell with shell integration.
+type ExecOptions struct {
+	Command string // any length, any lines; it must not contain NUL
+	// Wait adds conditions to the command's own end. Its Timeout is the only deadline, and it counts from the request.
+	// From defaults to the beginning of the command.
+	Wait *WaitSpec
+	// Interrupt sends the interrupt signal to the foreground at the timeout, and waits for its effect for at most
+	// interruptTime. Without it the command continues.
+	Interrupt bool
+	// Kill kills the foreground processes if interrupts do not end the command (with Interrupt).
+	Kill bool
+	// FailBusy refuses the request if the shell is busy. Without it the command waits.
+	FailBusy bool
+	Asker    Asker
+}
+
+// An ExecResult is the result of a command.
+type ExecResult struct {
+	Outcome   Outcome      // of the wait; the reason is "command" with index -1 for the command's own end
+	Command   ShellCommand // as far as it is known
+	Output    Range        // of the terminal's stream: the command's output so far; Excerpt has the text
+	Interrupt bool         // it was interrupted because of its timeout
+	Killed    bool         // processes of it were killed because interrupts did not end it
+	Replaced  bool         // it has ended because another program has replaced the shell
+	Hint      *Hint        // why the shell could not run it (status 126 or 127); nil = not known
+}
+
+// An Input is the input that a client types: the text, then the keys (or Send in their place), then the line end, then
+// the end of input.
+type Input struct {
+	Text          string
+	Keys          []string
+	Send          []SendItem
+	AppendNewline bool   // CR on a terminal, LF on a pipe
+	EOF           bool   // closes a pipe; types the end-of-file character on a terminal
+	Secret        bool   // kept out of every record, and wiped once it is written
+	IfWaiting     string // the ID of the wait for input that this input answers; "" = none
+	Wait          *WaitSpec
+	Asker         Asker
+
+	person bool // entered by the person at the client (secret.go)
+}
+
+// A WriteResult holds the number of bytes that the kernel has taken, and the outcome of the wait.
+type WriteResult struct {
+	BytesWritten int64
+	Outcome      *Outcome
+}
+
+// KillOptions configure how a job is ended.
+type KillOptions struct {
+	Grace   time.Duration // between TERM and KILL
+	NoForce bool          // TERM only; processes alive after the grace are survivors
+	Asker   Asker
+}
+
+// A KillResult is the result of a kill.
+type KillResult struct {
+	Signals       []SignalSent
+	Killed        []KilledProcess
+	Survivors     []Survivor
+	AlreadyClosed bool
+	State         State
+}
+
+// A SignalSent is a signal that a kill sent to the tree.
+type SignalSent struct {
+	Signal string
+	After  time.Duration
+}
+
+// A KilledProcess is a process that a kill saw end.
+type KilledProcess struct {
+	Process
+	How string // self: it exited; gone: only its parent knows; or the signal, with SIG
+}
+
+// ReadOptions are the options of a read of a job's output.
+type ReadOptions struct {
+	Stream   Stream // "" = the only one
+	Offset   *int64 // negative: from the end; nil: the read cursor, which the read moves
+	MaxBytes int
+	Wait     time.Duration // how long to wait if there is no output to read
+	Plain    bool          // the output will be shown as [Plain]: return Shown as well
+	Room     RoomFunc      // nil: there is room
+}
+
+// A RoomFunc is called before the given number of bytes is read for an answer. It runs in a goroutine that may block.
+// It returns true when the caller has room for the bytes, or false if the caller no longer wants the answer.
+type RoomFunc func(bytes int64) bool
+
+func (f RoomFunc) wait(bytes int64) bool { return f == nil || f(bytes) }
+
+// A ReadResult is a piece of output. Data begins at Offset. Gap is the part before it that was dropped.
+type ReadResult struct {
+	Stream     Stream
+	Data       []byte
+	Offset     int64
+	NextOffset int64
+	HasMore    bool
+	Gap        *Range
+	State      State
+	Shown      []byte // the input for plain text, as [Job.Shown] returns it
+}
+
+// RunOptions determine how long to wait for a job, and what happens at the timeout.
+type RunOptions struct {
+	Timeout    time.Duration // < 0 = none
+	Background bool          // at the timeout, and when canceled: let the job run on; false: kill it
+	Drain      time.Duration // how long to read output after the exit if other processes hold it open
+}
+
+// A RunResult is a job at its end, or at the timeout.
+type RunResult struct {
+	Info     Info
+	TimedOut bool
+	Complete bool // Output contains all bytes of the job, and no more will come
+	Output   map[Stream]Range
+	Hint     *Hint
+	Waiting  *WaitingForInput // the job's wait for input at the timeout; nil: none is known
+}
+
+// A SendItem is one item to send. At most one of its kinds is set; without any, it is an empty text.
+type SendItem struct {
+	Text  string             // sent unchanged
+	Bytes []byte             // sent unchanged
+	Key   string             // terminal only
+	Count int                // how often Key is pressed, at least once
+	Paste *string            // sent as a terminal pastes; unchanged into a pipe
+	Mouse *screen.MouseEvent // terminal only
+}
+
+// wipe overwrites the parts of a secret input that can be overwritten.
+func (in *Input) wipe() {
+	if !in.Secret {
+		return
+	}
+	for _, item := range in.Send {
+		clear(item.Bytes)
+	}
+}
+
+// fail answers a write that was never queued.
+func (m writeMsg) fail(err error) {
+	m.in.wipe()
+	m.reply.fail(err)
 }

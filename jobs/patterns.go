@@ -122,11 +122,3 @@ func (s *Spec) forgetWatches() {
 
 // letGo clears the compiled pattern and its room, after other code has taken them over.
 func (w *WatchSpec) letGo() { w.compiled, w.room = nil, nil }
-
-// giveBackPatterns gives back the rooms of all patterns of the job, when its loop ends.
-func (p *waitsPart) giveBackPatterns() {
-	for _, w := range p.watches {
-		w.room.giveBack()
-	}
-	clear(p.watches)
-}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/shellfiles"
 )
 
 // PlatformInfo describes the features of this machine's system for a server.
@@ -31,4 +32,12 @@ type starter interface {
 	Start(keeper.Command) (process, error) // *keeper.StartError, or keeper.ErrClosed
 	Warm()
 	Close()
+}
+
+// ShellIntegration returns the shell families that can have the integration on this system.
+func ShellIntegration() []string {
+	if !shellfiles.Supported {
+		return []string{}
+	}
+	return []string{"bash", "fish", "zsh"}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/roots"
 )
 
@@ -154,3 +155,6 @@ type SecretPolicy struct {
 	Ask        bool // ask the client for them
 	ClientOnly bool // only the person at the client may type them
 }
+
+// Steers reports whether a variable of this name can change which commands run.
+func Steers(name string) bool { return roots.Steers(name) || roots.Steers(proc.NameKey(name)) }

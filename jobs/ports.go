@@ -13,25 +13,6 @@ import (
 // posted its result to the loop. A program that listens usually prints a message about it, or has just done something
 // else. So probes are frequent after output, and rare in silence.
 
-// UntilPort waits until a process of the job listens on a TCP port.
-const UntilPort ConditionKind = "port"
-
-// portConditions returns the port conditions that this system supports.
-func portConditions() []ConditionKind {
-	if ports.Supported() {
-		return []ConditionKind{UntilPort}
-	}
-	return nil
-}
-
-// A Port is a TCP port on which a process listens.
-type Port struct {
-	Port    int
-	Address string
-	PID     int    // 0 = not known
-	Command string // command of that process; "" = not asked for, or not known
-}
-
 const (
 	firstPause = time.Millisecond       // between output and the probe after it
 	mostBurst  = 120 * time.Millisecond // between two probes of the same burst

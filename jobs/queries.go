@@ -21,13 +21,6 @@ import (
 // If a client feeds the output to a terminal of its own, that terminal may answer. Then the job does not. The offset
 // at which a query ends in the output decides which of the two answers it.
 
-// mostAnswers is how many bytes of answers may wait for a job to read them; further ones are dropped. A program that
-// sends queries without end and reads no answers must not use up the memory.
-const mostAnswers = 16 << 10
-
-// mostQueries is how many queries may wait for an answer.
-const mostQueries = mostAnswers / 16
-
 // queries has the queries of a job's programs that are not answered yet. Only the goroutine that holds the turn uses
 // it.
 type queries struct {

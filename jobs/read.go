@@ -8,20 +8,6 @@ import (
 	"shelld/jobs/internal/plain"
 )
 
-// ReadOptions are the options of a read of a job's output.
-type ReadOptions struct {
-	Stream   Stream // "" = the only one
-	Offset   *int64 // negative: from the end; nil: the read cursor, which the read moves
-	MaxBytes int
-	Wait     time.Duration // how long to wait if there is no output to read
-	Plain    bool          // the output will be shown as [Plain]: return Shown as well
-	Room     RoomFunc      // nil: there is room
-}
-
-// A RoomFunc is called before the given number of bytes is read for an answer. It runs in a goroutine that may block.
-// It returns true when the caller has room for the bytes, or false if the caller no longer wants the answer.
-type RoomFunc func(bytes int64) bool
-
 // readsPart has the read cursors of a job, and the reads that are not answered yet.
 type readsPart struct {
 	noPart
@@ -30,20 +16,6 @@ type readsPart struct {
 	all      []*readReq
 	cursor   map[Stream]int64
 	cursorAt map[Stream]*readReq // the read that will move the cursor next
-}
-
-func (f RoomFunc) wait(bytes int64) bool { return f == nil || f(bytes) }
-
-// A ReadResult is a piece of output. Data begins at Offset. Gap is the part before it that was dropped.
-type ReadResult struct {
-	Stream     Stream
-	Data       []byte
-	Offset     int64
-	NextOffset int64
-	HasMore    bool
-	Gap        *Range
-	State      State
-	Shown      []byte // the input for plain text, as [Job.Shown] returns it
 }
 
 // A readReq waits for output, and then for the bytes. These may have to come from a disk, so they are read in a
@@ -55,6 +27,21 @@ type readReq struct {
 	deadline time.Time
 	begun    bool // its goroutine reads, and will post a readDoneMsg
 }
+
+// A readDoneMsg is the result of a read.
+type readDoneMsg struct {
+	req  *readReq
+	data []byte
+	at   int64
+	err  error // nothing can be read at the moment
+
+	unwanted bool // nothing was read: see RoomFunc
+
+	lead   []byte // for plain text, as from leadIn
+	inside int64
+}
+
+func (readDoneMsg) message() {}
 
 // byCursor reports whether the request reads from the cursor, and moves it.
 func (r *readReq) byCursor() bool { return r.msg.opts.Offset == nil }

@@ -5,23 +5,6 @@ import (
 	"time"
 )
 
-// RunOptions determine how long to wait for a job, and what happens at the timeout.
-type RunOptions struct {
-	Timeout    time.Duration // < 0 = none
-	Background bool          // at the timeout, and when canceled: let the job run on; false: kill it
-	Drain      time.Duration // how long to read output after the exit if other processes hold it open
-}
-
-// A RunResult is a job at its end, or at the timeout.
-type RunResult struct {
-	Info     Info
-	TimedOut bool
-	Complete bool // Output contains all bytes of the job, and no more will come
-	Output   map[Stream]Range
-	Hint     *Hint
-	Waiting  *WaitingForInput // the job's wait for input at the timeout; nil: none is known
-}
-
 // A runReq waits for the end of the job.
 type runReq struct {
 	opts       RunOptions

@@ -152,22 +152,6 @@ func (p *waitingPart) secretRefused(err *Error) {
 // askAgain asks the client once more for the last password, if the job still waits for it.
 func (p *waitingPart) askAgain() { p.secret.asked, p.secret.last = "", "" }
 
-// wipe overwrites the parts of a secret input that can be overwritten.
-func (in *Input) wipe() {
-	if !in.Secret {
-		return
-	}
-	for _, item := range in.Send {
-		clear(item.Bytes)
-	}
-}
-
-// fail answers a write that was never queued.
-func (m writeMsg) fail(err error) {
-	m.in.wipe()
-	m.reply.fail(err)
-}
-
 // deny returns an error for an input that only the person at the client may type, while echo is off. Any client may
 // send a signal key, since that leaves the prompt.
 func (p *waitingPart) deny(q *queued) *Error {

@@ -7,16 +7,6 @@ import (
 	"shelld/screen"
 )
 
-// A SendItem is one item to send. At most one of its kinds is set; without any, it is an empty text.
-type SendItem struct {
-	Text  string             // sent unchanged
-	Bytes []byte             // sent unchanged
-	Key   string             // terminal only
-	Count int                // how often Key is pressed, at least once
-	Paste *string            // sent as a terminal pastes; unchanged into a pipe
-	Mouse *screen.MouseEvent // terminal only
-}
-
 // A typing collects the bytes of an input. When it grows, it wipes its old memory, since that may contain a secret.
 type typing struct{ data []byte }
 

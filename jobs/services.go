@@ -127,3 +127,24 @@ func (l Limits) withDefaults(inFiles bool) Limits {
 	l.ShutdownGrace = max(l.ShutdownGrace, 0)
 	return l
 }
+
+// Options configure a Manager.
+type Options struct {
+	Root        string   // the base of relative directories; "" = the process's own
+	AllowedDirs []string // a job's cwd must lie in one; none = no restriction
+	Env         EnvPolicy
+	Login       time.Duration // the time limit for asking the login shell for its environment; 0: it is not asked
+	Limits      Limits
+	Persist     *Persist // nil: output is kept in memory only
+	Secrets     SecretPolicy
+	Commands    CommandPolicy
+	Confirm     ConfirmPolicy
+	Log         *slog.Logger
+	Version     string // of this program, for programs that query their terminal
+
+	// WithoutKeepers runs jobs on Linux as on macOS, without keepers. It is for tests of that.
+	WithoutKeepers bool
+}
+
+// shutdownSlack is the time limit, after the grace, for a job to report that it has ended.
+const shutdownSlack = 500 * time.Millisecond

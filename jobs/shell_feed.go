@@ -18,14 +18,6 @@ import (
 // characters, and no file contains it. The shell opens the pipe by its path (package shellfiles). It reads up to a NUL
 // byte when the server types certain trigger keys.
 
-// ShellIntegration returns the shell families that can have the integration on this system.
-func ShellIntegration() []string {
-	if !shellfiles.Supported {
-		return []string{}
-	}
-	return []string{"bash", "fish", "zsh"}
-}
-
 // A shellLaunch is the start of a shell with integration.
 type shellLaunch struct {
 	shellmark.Launch

@@ -35,8 +35,6 @@ func (m *Manager) Shutdown() {
 }
 
 const (
-	// shutdownSlack is the time limit, after the grace, for a job to report that it has ended.
-	shutdownSlack = 500 * time.Millisecond
 	// shutdownFiles is the maximum time by which the completion of files may delay the server's end.
 	shutdownFiles = 5 * time.Second
 )

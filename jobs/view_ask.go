@@ -2,18 +2,13 @@ package jobs
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/view"
-)
-
-type (
-	// A Screen is the visible content of a job's terminal.
-	Screen = view.Screen
-	// A Place is a cell of a screen.
-	Place = view.Place
+	"shelld/screen"
 )
 
 // A screenReq is a request for the screen, which is drawn in a goroutine of its own.
@@ -167,3 +162,37 @@ func (p *displayPart) fail(err *Error) {
 }
 
 func (shownMsg) message() {}
+
+// begin sets up the display of a new job: the leader has the foreground. Its command line is not read from the system,
+// since a program that is being loaded has no arguments yet.
+func (p *displayPart) begin() {
+	p.j.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
+	p.j.heard.scanner.Clean = p.j.redaction.text
+	p.j.output.stream(PTY).display = p.j.heard
+	p.glance.size = p.sizes.Count()
+	command := strings.Join(p.j.info.Argv, " ")
+	command = strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")
+	p.j.info.Foreground = &Process{p.j.info.PID, p.j.redaction.command(command)}
+}
+
+func (p *displayPart) onResize(m resizeMsg) {
+	switch {
+	case p.j.isVacant():
+		m.reply.fail(p.j.over())
+	case p.j.term == nil:
+		m.reply.fail(p.j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", p.j.id))
+	default:
+		end := p.j.End(PTY) // the program's output for the new size comes after this offset
+		if err := p.files.resize(m.cols, m.rows, func() error { return p.j.term.Resize(m.cols, m.rows) }); err != nil {
+			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", p.j.id, err))
+			return
+		}
+		if m.cols != p.j.info.Cols || m.rows != p.j.info.Rows {
+			p.j.info.Cols, p.j.info.Rows = m.cols, m.rows
+			p.sizes.Note(end, m.cols, m.rows)
+			p.j.publish()
+			p.j.untold.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
+		}
+		m.reply.ok(struct{}{})
+	}
+}

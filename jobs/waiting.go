@@ -24,57 +24,6 @@ import (
 // No event signals that a program begins to read. So probes follow output and input closely at first,
 // and then at growing intervals.
 
-// An InputState says whether a job that takes input also does anything else.
-type InputState = inputwait.State
-
-// An InputKind is the kind of input that a job reads.
-type InputKind string
-
-// The kinds of input.
-const (
-	InputLine       InputKind = "line"
-	InputPassword   InputKind = "password"
-	InputRaw        InputKind = "raw"
-	InputFullscreen InputKind = "fullscreen"
-)
-
-// A Confidence says how certain a finding is.
-type Confidence = inputwait.Confidence
-
-// rank orders the confidences; "" is the lowest.
-func rank(c Confidence) int {
-	return slices.Index([]Confidence{inputwait.Guess, inputwait.Likely, inputwait.Exact}, c)
-}
-
-// WaitingForInput describes a job that waits for input, or says why the job is not reported as waiting. It is
-// never modified, only replaced.
-type WaitingForInput struct {
-	Waiting    bool
-	ID         string // names this wait
-	State      InputState
-	Kind       InputKind
-	Since      time.Time // time of the first probe that saw it
-	Prompt     string    // the visible text of the line with the cursor
-	PID        int       // 0 = not known
-	Why        string
-	Confidence Confidence
-}
-
-// An InputCondition says which waits for input count.
-type InputCondition struct {
-	MinConfidence Confidence
-	Kinds         []InputKind // nil: all
-	Listening     bool        // also accept the state Listening
-}
-
-func (c *InputCondition) accepts(w *WaitingForInput) bool {
-	return rank(w.Confidence) >= rank(c.MinConfidence) && (c.Listening || w.State == inputwait.Reading) &&
-		(len(c.Kinds) == 0 || slices.Contains(c.Kinds, w.Kind))
-}
-
-// InputWaiting reports that a job waits for input or, if Waiting is false, that the wait with this ID is over.
-type InputWaiting struct{ WaitingForInput }
-
 // lookAfter is the schedule of probes after output or input. Most programs have begun to read after half a
 // millisecond. After the schedule, the next probe follows after a quarter of the quiet time, but not before
 // slowLook and not later than slowestLook.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"shelld/jobs/internal/echo"
 	"shelld/jobs/internal/view"
 )
 
@@ -175,11 +176,6 @@ func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int
 		}
 	}
 	return from, nil
-}
-
-func hasKey(m map[Stream]int64, k Stream) bool {
-	_, ok := m[k]
-	return ok
 }
 
 // checkStreams rejects a pattern on a stream that the job does not have: it would wait for ever.
@@ -554,4 +550,39 @@ func (w *WaitSpec) has(kind ConditionKind) bool {
 // waitsFor reports whether an armed wait has a condition of this kind.
 func (p *waitsPart) waitsFor(kind ConditionKind) bool {
 	return slices.ContainsFunc(p.armed, func(w *wait) bool { return w.spec.has(kind) })
+}
+
+// A watch is the object of a follower key: a client's pattern, or a condition of a wait.
+type watch struct {
+	id   int // the client's watchId; 0 for a condition
+	spec WatchSpec
+	wait *wait
+	cond int
+	room *patternRoom // of a client's watch
+
+	typed *typedInput // the input of which the echo does not match; nil = none
+}
+
+// giveBackPatterns gives back the rooms of all patterns of the job, when its loop ends.
+func (p *waitsPart) giveBackPatterns() {
+	for _, w := range p.watches {
+		w.room.giveBack()
+	}
+	clear(p.watches)
+}
+
+// on returns the input if st is the stream with its echo, and nil if not.
+func (t *typedInput) on(st *stream) *echo.Typed {
+	if t == nil || t.st != st.name {
+		return nil
+	}
+	return &t.Typed
+}
+
+// skips returns the input whose echo must not match c, or nil.
+func (w *wait) skips(c Condition) *typedInput {
+	if c.AfterInput == nil && w.afterInput || c.AfterInput != nil && *c.AfterInput {
+		return w.typed
+	}
+	return nil
 }
