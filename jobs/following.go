@@ -252,3 +252,19 @@ func (p *waitsPart) onUnwatch(m unwatchMsg) {
 func (hitsMsg) message() {}
 
 func (syncedMsg) message() {}
+
+// screenAfter returns the offset that a screen must be past for a match to count; -1: none. Text that is on the screen
+// already counts, unless the pattern is about later output.
+func (w *watch) screenAfter(from map[Stream]int64) int64 {
+	switch {
+	case from == nil: // from the start on
+		return -1
+	case w.wait == nil:
+		return from[PTY]
+	}
+	switch k := w.wait.spec.From.Kind; {
+	case k == FromNow, k == FromOffset, k == FromDefault && w.wait.afterInput:
+		return from[PTY]
+	}
+	return -1
+}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"shelld/jobs/internal/view"
@@ -193,3 +194,19 @@ func (p *displayPart) giveUpScreen() {
 
 // due returns when a turn has work to do for the screen.
 func (p *displayPart) due(time.Time) time.Time { return earliest(p.screenUntil(), p.glanceDue()) }
+
+// lookFor adds a pattern that is searched on the screen. The next glance begins at once, because the screen may already
+// show a match.
+func (p *displayPart) lookFor(key int, w *WatchSpec, after int64) {
+	sp := &view.Pattern{Key: key, Pattern: w.compiled, After: after}
+	p.glance.patterns = append(slices.Clip(p.glance.patterns), sp)
+	p.needGlance()
+}
+
+// lookNoMore removes a pattern if it is one that is searched on the screen.
+func (p *displayPart) lookNoMore(key int) {
+	has := func(sp *view.Pattern) bool { return sp.Key == key }
+	if slices.ContainsFunc(p.glance.patterns, has) {
+		p.glance.patterns = slices.DeleteFunc(slices.Clone(p.glance.patterns), has)
+	}
+}

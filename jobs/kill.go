@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/names"
 )
 
 // A killReq is a kill that has not been answered.
@@ -196,38 +195,6 @@ func (p *killsPart) onLost(report keeper.Report) {
 }
 
 func (p *killsPart) isKilling() bool { return len(p.all) > 0 }
-
-// A SignalTarget says which processes of a job get a signal.
-type SignalTarget string
-
-const (
-	SignalForeground SignalTarget = "foreground" // the terminal's foreground group; the leader's in pipe mode
-	SignalLeader     SignalTarget = "leader"
-	SignalTree       SignalTarget = "tree"
-)
-
-var keeperTargets = map[SignalTarget]keeper.Target{
-	SignalForeground: keeper.Foreground, SignalLeader: keeper.Leader, SignalTree: keeper.Tree,
-}
-
-// Signals returns the names, with SIG, that Signal accepts on this system, sorted.
-func Signals() []string { return names.Signals() }
-
-// CheckSignal returns the error that Signal returns for a name, or nil if there is such a signal.
-func CheckSignal(name string) *Error {
-	_, err := signalNamed(name)
-	return err
-}
-
-func signalNamed(name string) (syscall.Signal, *Error) {
-	full := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")
-	if sig, ok := names.FindSignal(full); ok {
-		return sig, nil
-	}
-	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list those that there are", name, names.SignalAdvice(full))
-	e.Valid = Signals()
-	return 0, e
-}
 
 // onSignal sends a signal in a goroutine of its own, since the keeper has to answer. The goroutine ends with the
 // answer, or when the keeper is gone.

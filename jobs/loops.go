@@ -12,6 +12,7 @@ import (
 
 	"shelld/jobs/internal/follow"
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/redact"
 	"shelld/jobs/internal/shellmark"
 	"shelld/jobs/internal/spool"
 )
@@ -327,4 +328,215 @@ func (o *outputs) noStream(pointer string, name Stream) *Error {
 		return Invalid(pointer, "this job has no stream %q; it has %s", name, o.streamNames())
 	}
 	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, o.streamNames())
+}
+
+// The program's writes can be made to wait for a consumer of its output, as writes do on a pipe without a reader: no
+// more than a window of a stream is read from the kernel ahead of the consumer, and nothing of the stream is ever
+// dropped. Two consumers may ask for this: a reader by the read cursor (Spec.Window, for the whole life of a job), and
+// a client to which output is sent (HoldTo). A drain may pass the hold: even a stuck reader must get the reports that
+// the leader has ended and that the job is over, and a drain reads no more than what the kernel held. Every operation
+// that ends the job lifts the hold, since a kill must not depend on a reader. A kill that has left processes alive
+// restores the hold.
+
+// A hold is a consumer that the program waits for.
+type hold struct {
+	window atomic.Int64 // how far output may be ahead of the consumer; 0 = do not wait for it
+	taken  atomic.Int64 // the offset up to which the consumer has the output
+}
+
+// room returns how many more bytes may be read. It returns noHold if there is no limit.
+func (h *hold) room(end int64) int64 {
+	w := h.window.Load()
+	if w == 0 {
+		return noHold
+	}
+	return max(h.taken.Load()+w-end, 0)
+}
+
+const noHold = int64(1) << 62
+
+// awaitReader returns how many bytes of a stream may be read next. It blocks the readLoop, which owns nothing that
+// other goroutines wait for.
+func (o *outputs) awaitReader(st *stream) (room int64) {
+	for {
+		end := st.spool.End()
+		room = min(st.reader.room(end), st.client.room(end))
+		if room > 0 || st.passing.Load() || o.lifted.Load() {
+			break
+		}
+		st.isHeld.Store(true)
+		select {
+		case <-st.room:
+		case <-o.j.done:
+			return noHold
+		}
+	}
+	st.isHeld.Store(false)
+	if room == 0 {
+		return noHold
+	}
+	return room
+}
+
+// take records the offset up to which a stream was read by the cursor.
+func (s *stream) take(off int64) {
+	s.reader.taken.Store(off)
+	s.pokeReader()
+}
+
+// pin makes the spool keep the output that the client has not been sent, as of now.
+func (o *outputs) pin(st *stream) {
+	st.pinning.Lock() // the last caller sees the changes of the others
+	defer st.pinning.Unlock()
+	if st.client.window.Load() > 0 && !o.lifted.Load() {
+		st.spool.Pin(st.client.taken.Load())
+	} else {
+		st.spool.Unpin()
+	}
+}
+
+// pass lets a drain read the output that the kernel holds. The drain's answer ends this.
+func (s *stream) pass() {
+	s.passing.Store(true)
+	s.pokeReader()
+}
+
+func (s *stream) pokeReader() {
+	select {
+	case s.room <- struct{}{}:
+	default: // it was poked and has not handled that yet
+	}
+}
+
+// lift lets the job write without a reader. It is called in a turn, like holdAgain.
+func (o *outputs) lift() {
+	if o.lifted.Swap(true) {
+		return
+	}
+	for _, st := range o.streams {
+		o.pin(st)
+		st.pokeReader()
+	}
+}
+
+// holdAgain restores the hold after a kill that the job has survived.
+func (o *outputs) holdAgain() {
+	if o.j.closing || !o.lifted.Swap(false) {
+		return
+	}
+	for _, st := range o.streams {
+		o.pin(st)
+	}
+}
+
+// pauseTime is how long a few bytes that may be the beginning of a secret are held back (protocol section 8).
+const pauseTime = 50 * time.Millisecond
+
+// loadTime is how long the echo of a command we injected is held back. That ends as soon as the command runs: loadTime
+// only bounds it for a command that never does.
+const loadTime = 2 * time.Second
+
+// A cleaner removes secret values from a stream. It is owned by the readLoop.
+type cleaner struct {
+	redactor *redact.Redactor // nil: no value was secret yet
+	due      time.Time        // when held output that a pause releases is passed on; zero: there is none
+}
+
+// The values of stream.holding: which output of the stream is held back.
+const (
+	holdsNothing int32 = iota
+	holdsSecret        // output that may be a secret, until that is decided
+	holdsShortly       // output that will be passed on soon, and perhaps also a secret
+	holdsLine          // the echo of a command we injected, until the command runs
+)
+
+// redact takes output and returns the output that may be stored now.
+func (st *stream) redact(secrets *redact.Set, p []byte) []byte {
+	c := &st.cleaner
+	switch {
+	case c.redactor != nil && secrets != nil:
+		c.redactor.Use(secrets)
+	case c.redactor != nil: // all secrets are forgotten
+		c.redactor.Use(noSecrets)
+	case secrets == nil:
+		return p
+	default:
+		c.redactor = redact.NewRedactor(secrets)
+	}
+	return st.held(c.redactor.Write(p))
+}
+
+var noSecrets = redact.New(nil)
+
+// held notes whether output is held back, and for how long, and returns passed. It schedules the readLoop's wakeup.
+func (st *stream) held(passed []byte) []byte {
+	c := &st.cleaner
+	all, shortly := c.redactor.Held()
+	is := holdsNothing
+	switch {
+	case shortly > 0:
+		is = holdsShortly
+	case all > 0:
+		is = holdsSecret
+	}
+	st.holding.Store(is)
+	pause := time.Duration(0)
+	if shortly > 0 {
+		pause = pauseTime
+	}
+	st.wakeIn(pause)
+	return passed
+}
+
+// holdsShortly reports whether the redactor holds back output that will be passed on soon.
+func (c *cleaner) holdsShortly() bool {
+	if c.redactor == nil {
+		return false
+	}
+	_, shortly := c.redactor.Held()
+	return shortly > 0
+}
+
+// wakeIn schedules a wakeup of the readLoop after a pause that releases held output. 0 means that there is no such
+// output, and cancels the wakeup.
+func (st *stream) wakeIn(pause time.Duration) {
+	c := &st.cleaner
+	due := time.Time{}
+	if pause > 0 {
+		due = time.Now().Add(pause)
+	}
+	if due != c.due {
+		c.due = due
+		st.src.Wake(due)
+	}
+}
+
+// noteHeld notes the possible beginning of a shell's mark, which is held back like the possible beginning of a secret.
+func (st *stream) noteHeld() {
+	if st.marks.Held() > 0 {
+		is, pause := holdsShortly, pauseTime
+		if st.marks.Loading() {
+			pause = loadTime
+			if !st.cleaner.holdsShortly() {
+				is = holdsLine
+			}
+		}
+		st.holding.Store(is)
+		st.wakeIn(pause)
+	} else if st.cleaner.redactor == nil && st.holding.Load() != holdsNothing {
+		st.holding.Store(holdsNothing)
+		st.wakeIn(0)
+	}
+}
+
+// letGo returns output that was held back: the part that a pause releases, or all of it at an end.
+func (st *stream) letGo(end bool) []byte {
+	c := &st.cleaner
+	switch {
+	case c.redactor == nil || st.holding.Load() == holdsNothing:
+		return nil
+	case end:
+		return st.held(c.redactor.Flush())
+	}
+	return st.held(c.redactor.Pause())
 }

@@ -1,10 +1,12 @@
 package jobs
 
 import (
+	"strings"
 	"syscall"
 	"time"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/names"
 	"shelld/jobs/internal/turn"
 	"shelld/screen"
 )
@@ -323,4 +325,64 @@ func (in *Input) wipe() {
 func (m writeMsg) fail(err error) {
 	m.in.wipe()
 	m.reply.fail(err)
+}
+
+// A SignalTarget says which processes of a job get a signal.
+type SignalTarget string
+
+const (
+	SignalForeground SignalTarget = "foreground" // the terminal's foreground group; the leader's in pipe mode
+	SignalLeader     SignalTarget = "leader"
+	SignalTree       SignalTarget = "tree"
+)
+
+var keeperTargets = map[SignalTarget]keeper.Target{
+	SignalForeground: keeper.Foreground, SignalLeader: keeper.Leader, SignalTree: keeper.Tree,
+}
+
+// Signals returns the names, with SIG, that Signal accepts on this system, sorted.
+func Signals() []string { return names.Signals() }
+
+// CheckSignal returns the error that Signal returns for a name, or nil if there is such a signal.
+func CheckSignal(name string) *Error {
+	_, err := signalNamed(name)
+	return err
+}
+
+func signalNamed(name string) (syscall.Signal, *Error) {
+	full := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")
+	if sig, ok := names.FindSignal(full); ok {
+		return sig, nil
+	}
+	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list those that there are", name, names.SignalAdvice(full))
+	e.Valid = Signals()
+	return 0, e
+}
+
+// A SearchTarget is a job whose output is to be searched, up to the ends that its streams had when the target was
+// made.
+type SearchTarget struct {
+	job     *Job
+	ends    []int64 // ends of its streams
+	release func()  // releases its files; nil: they are held only while they are searched
+}
+
+// Release releases a target that will not be searched.
+func (t SearchTarget) Release() {
+	if t.release != nil {
+		t.release()
+	}
+}
+
+// targetMsg requests a SearchTarget of a job.
+type targetMsg struct {
+	stream Stream
+	reply[SearchTarget]
+}
+
+// screenMsg requests the screen.
+type screenMsg struct {
+	history int
+	room    func() bool // nil: there is room
+	reply[Screen]
 }

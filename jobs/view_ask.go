@@ -66,12 +66,6 @@ func (r *screenReq) fail(err *Error) {
 func (r *screenReq) wanted() bool { return !r.over.Load() }
 
 type (
-	// screenMsg requests the screen.
-	screenMsg struct {
-		history int
-		room    func() bool // nil: there is room
-		reply[Screen]
-	}
 	// shownMsg brings the screen that was drawn for a request.
 	shownMsg struct {
 		req   *screenReq
