@@ -410,3 +410,18 @@ func (j *base) inform(info *Info) {
 // A job is forgotten if a client removes it or if enough others have closed since. It then takes no more requests.
 // Earlier requests are answered first: disk reads and the matching of stored output go on beside the loop, and a client
 // that asks for output and then removes the job gets its output.
+
+// background runs f in a goroutine of its own, which must end soon after the job: Close waits for it.
+func (j *base) background(f func()) { j.output.loops.Go(f) }
+
+// grace is the time between TERM and KILL if the server ends the job.
+func (j *base) grace() time.Duration { return j.mgr.settings.limits.ShutdownGrace }
+
+// barrier returns the present end of each stream, as a barrier for an event.
+func (j *base) barrier() map[Stream]int64 {
+	after := map[Stream]int64{}
+	for _, st := range j.output.streams {
+		after[st.name] = st.spool.End()
+	}
+	return after
+}

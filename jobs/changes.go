@@ -47,7 +47,7 @@ func (p *changesPart) review(time.Time) {
 	c := p.j.untold
 	p.j.untold = Changed{}
 	p.j.publish()
-	p.j.sink.Event(Event{After: p.j.output.barrier(), Changed: &c})
+	p.j.sink.Event(Event{After: p.j.barrier(), Changed: &c})
 }
 
 // takeTold takes over the properties that programs have set in the output.
@@ -108,7 +108,7 @@ func (p *changesPart) look(m foregroundMsg) {
 	p.looks++
 	m.number = p.looks
 	term, leader := p.j.term, p.j.info.PID
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		f, err := term.Foreground(leader)
 		m.foreground, m.failed = p.j.redaction.foreground(f), err != nil
 		p.j.post(m)
@@ -188,7 +188,7 @@ func (p *changesPart) lookBehind(m infoMsg, info Info) bool {
 	if !ok || info.Status != StatusExited || p.j.st.status != StatusExited || p.j.st.empty {
 		return false
 	}
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		list, known := t.Living()
 		p.j.post(livingMsg{m, info, p.j.redaction.processes(list), known})
 	})

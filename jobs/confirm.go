@@ -56,10 +56,6 @@ func (c *ConfirmPolicy) InEffect(a Action) Verdict {
 	}
 }
 
-// An Asker identifies, for the caller, the request for which a person may have to be asked. This package does not
-// interpret it.
-type Asker string
-
 // A Question is a question to the person at the client. It contains no secret value.
 type Question struct {
 	Action  Action

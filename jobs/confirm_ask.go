@@ -75,7 +75,7 @@ func (p *askingPart) askAbout(m cancelable, question func() (*Question, *Error))
 		p.asking = map[*token]chan struct{}{}
 	}
 	p.asking[m.token()] = stop
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		q, err := question()
 		if err == nil {
 			err = p.awaitAnswer(q, stop)

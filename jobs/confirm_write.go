@@ -62,7 +62,7 @@ func (p *askingPart) confirmWrite(m writeMsg) bool {
 		return true
 	}
 	p.askedWrites = append(p.askedWrites, h)
-	p.j.output.loops.Go(func() { p.j.post(writeAnsweredMsg{h, p.awaitAnswer(q, h.stop)}) })
+	p.j.background(func() { p.j.post(writeAnsweredMsg{h, p.awaitAnswer(q, h.stop)}) })
 	return true
 }
 

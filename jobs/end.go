@@ -10,6 +10,7 @@ import (
 
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/names"
+	"shelld/jobs/internal/plain"
 	"shelld/jobs/internal/proc"
 )
 
@@ -112,7 +113,7 @@ func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 			}
 			p.leaderEnded(ev.Background)
 			if beyond {
-				p.limits.endBeyond(LimitCPUMs, p.j.mgr.settings.limits.ShutdownGrace) // the other processes
+				p.limits.endBeyond(LimitCPUMs, p.j.grace()) // the other processes
 			}
 		}
 	case keeper.Stopped:
@@ -250,7 +251,7 @@ func (p *endingPart) tellExited(now time.Time) {
 	p.files.recordExit()
 	hint := p.hint
 	p.runs.onExit(now, hint)
-	p.j.sink.Event(Event{After: p.j.output.barrier(), Exited: &Exited{
+	p.j.sink.Event(Event{After: p.j.barrier(), Exited: &Exited{
 		Exit: *p.j.st.exit, Duration: p.j.info.EndedAt.Sub(p.j.info.StartedAt), Background: p.j.info.Background, Hint: hint,
 	}})
 }
@@ -265,7 +266,7 @@ func (p *endingPart) tellClosed() {
 	p.j.process.Store(nil)
 	p.j.forgetOwn()
 	p.j.publish()
-	p.j.sink.Event(Event{After: p.j.output.barrier(), Closed: &Closed{p.outlived}})
+	p.j.sink.Event(Event{After: p.j.barrier(), Closed: &Closed{p.outlived}})
 	p.jobs.retire(p.j.self)
 	close(p.j.ended)
 	p.display.releaseView()
@@ -422,7 +423,7 @@ func (p *endingPart) lastWords(mode Mode) string {
 	}
 	end := st.spool.End()
 	b, _ := st.spool.ReadRange(max(end-hintBytes, 0), end)
-	return Plain(b)
+	return plain.Text(b)
 }
 
 // hintIn returns the same for the given output of a shell.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"shelld/jobs/internal/plain"
 	"shelld/jobs/internal/roots"
 	"shelld/jobs/internal/shellmark"
 )
@@ -332,10 +333,10 @@ func (p *shellPart) execOver(r *execReq, o Outcome) {
 		r.reply.ok(res)
 		return
 	}
-	p.j.output.loops.Go(func() { // It reads directories.
+	p.j.background(func() { // It reads directories.
 		end := c.Output.To
 		words, _ := p.j.output.streams[0].spool.ReadRange(max(end-hintBytes, c.Output.From), end)
-		res.Hint = p.j.redaction.hint(p.j.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
+		res.Hint = p.j.redaction.hint(p.j.hintIn(plain.Text(words), *c.ExitCode, c.Cwd, ModePTY))
 		r.reply.ok(res)
 	})
 }

@@ -162,7 +162,7 @@ func (p *shellPart) interruptForeground(r *execReq) {
 	s.striking++
 	s.strike()
 	pr, term, st, shell, i := p.j.proc, p.j.term, p.j.output.streams[0], p.j.info.PID, r.interrupts
-	p.j.output.loops.Go(func() { // /proc and the keeper may be slow
+	p.j.background(func() { // /proc and the keeper may be slow
 		now := foregroundSample{at: time.Now(), end: st.spool.End()}
 		if group, err := term.ForegroundGroup(); err == nil {
 			now.lead(group)

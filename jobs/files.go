@@ -212,7 +212,7 @@ func (p *filesPart) finishFiles() {
 	info := p.j.snapshot()
 	p.filing = ptr(info)
 	info.Status, info.Background = StatusClosed, nil
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		for _, st := range p.j.output.streams {
 			<-st.done
 		}
@@ -244,7 +244,7 @@ func (p *filesPart) abandonFiles() {
 		return
 	}
 	p.recording.end()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		for _, st := range p.j.output.streams {
 			if err := st.spool.Close(); err != nil {
 				p.j.log.Debug("closing an output file", "job", p.j.id, "error", err)

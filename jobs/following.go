@@ -128,7 +128,7 @@ func (p *waitsPart) onHit(h followerHit) {
 		w.wait.take(h, w.cond)
 	case h.match == nil:
 		p.unfollow(h.key)
-		p.j.sink.Event(Event{After: p.j.output.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
+		p.j.sink.Event(Event{After: p.j.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
 	default:
 		if w.spec.Once {
 			p.unfollow(h.key)
@@ -208,7 +208,7 @@ func (p *waitsPart) onWatch(m watchMsg) {
 		m.reply.fail(err)
 		return
 	}
-	from := p.j.output.barrier()
+	from := p.j.barrier()
 	if m.fromStart {
 		from = nil
 	}

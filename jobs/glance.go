@@ -100,7 +100,7 @@ func (p *displayPart) beginGlance(now time.Time) {
 	m := seenMsg{number: g.begun, size: p.sizes.Count()}
 	v, end, patterns := p.theView(), p.j.End(PTY), g.patterns
 	release := p.j.Hold()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		defer release()
 		m.offset, m.revision, m.hits = v.Poll(end, patterns)
 		m.took = time.Since(now)

@@ -210,7 +210,7 @@ func (p *killsPart) onSignal(m signalMsg) {
 		p.shell.strike()
 	}
 	proc, exited := p.j.proc, p.j.st.exit
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		err := proc.Signal(m.target, m.sig)
 		switch {
 		case err == nil:

@@ -40,18 +40,18 @@ func (p *limitsPart) begin() {
 func (p *limitsPart) review(now time.Time) {
 	if !p.killAt.IsZero() && !now.Before(p.killAt) {
 		p.killAt = time.Time{}
-		p.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
+		p.ending.end(ReasonTimeout, KillOptions{Grace: p.j.grace()})
 	}
 	if !p.wroteTooMuch && p.j.output.budget.isOver() {
 		p.wroteTooMuch = true
-		p.endBeyond(LimitOutputBytes, p.j.mgr.settings.limits.ShutdownGrace)
+		p.endBeyond(LimitOutputBytes, p.j.grace())
 	}
 }
 
 // onLimited handles the keeper's report that the job has too many processes. A second report says that their number
 // does not fall: then waiting is useless.
 func (p *limitsPart) onLimited() {
-	grace := p.j.mgr.settings.limits.ShutdownGrace
+	grace := p.j.grace()
 	if p.manyProcesses {
 		grace = 0
 	}

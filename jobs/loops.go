@@ -268,15 +268,6 @@ func (o *outputs) streamList() (all []Stream) {
 
 func (o *outputs) streamNames() string { return streamNames(o.streamList()) }
 
-// barrier returns the present end of each stream, as a barrier for an event.
-func (o *outputs) barrier() map[Stream]int64 {
-	after := map[Stream]int64{}
-	for _, st := range o.streams {
-		after[st.name] = st.spool.End()
-	}
-	return after
-}
-
 // unreadable returns the error for stored output that cannot be read at an offset, with advice.
 func (o *outputs) unreadable(off int64, err error, advice string) *Error {
 	if isResource(err) {

@@ -36,34 +36,12 @@ func (p *inputPart) overtaken() *Error {
 	return e
 }
 
-// keyBytes returns the number of queued bytes that an overtaking input does not drop.
-func (q *inputQueue) keyBytes() (n int64) {
-	for _, in := range q.items {
-		if in.keysOnly {
-			n += int64(len(in.data)) - in.written
-		}
-	}
-	return n
-}
-
 // signalKeys reports whether data begins with a signal key, and whether it consists of signal keys only.
 func signalKeys(data []byte, a proc.Attrs) (begins, only bool) {
 	if len(data) == 0 || !a.IsSignal(data[0]) {
 		return false, false
 	}
 	return true, !slices.ContainsFunc(data, func(c byte) bool { return !a.IsSignal(c) })
-}
-
-// An inputOrder is an order for the writeLoop to write data.
-type inputOrder struct {
-	data     []byte
-	overtake bool // data begins with a signal key, for which room is made first
-}
-
-// order returns the next order. Its data is empty if there is nothing to write.
-func (q *inputQueue) order() inputOrder {
-	data := q.next()
-	return inputOrder{data, len(data) > 0 && q.items[0].overtakes && q.items[0].written == 0}
 }
 
 // write writes an order. Only the writeLoop calls it, since it may block.
@@ -107,11 +85,6 @@ func (p *inputPart) reviewExpiry(now time.Time) {
 			i++ // it is handed to the writeLoop next
 		}
 	}
-}
-
-// expires reports whether there is a deadline that has not been acted upon.
-func (q *queued) expires() bool {
-	return !q.deadline.IsZero() && !q.expired && q.end == nil
 }
 
 // expire answers an input that the writeLoop does not have, with its progress so far.

@@ -152,7 +152,7 @@ func (p *waitsPart) lookAtPorts() {
 	wanted, doubt := p.wantedPorts(), pw.doubt
 	pw.doubt = nil
 	watch, proc, leader := &pw.watch, p.j.proc, p.j.info.PID
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		began := time.Now()
 		for _, port := range doubt {
 			watch.Doubt(int(port))

@@ -154,7 +154,7 @@ func (p *displayPart) answerFromScreen(q screen.Query) (answer []byte, ready boo
 	if p.queries.drawing != q.To {
 		p.queries.drawing = q.To
 		v, release := p.theView(), p.j.Hold()
-		p.j.output.loops.Go(func() {
+		p.j.background(func() {
 			defer release()
 			p.j.ask(answeredMsg{q.To, v.Answer(q)})
 		})

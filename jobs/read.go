@@ -100,7 +100,7 @@ func (p *readsPart) beginRead(r *readReq) {
 		p.cursorAt[r.st.name] = r
 	}
 	release := p.j.Hold()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		defer release()
 		end := r.st.spool.End() // later output is for the next read
 		length := max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0)

@@ -104,7 +104,7 @@ func (p *filesPart) beginRecording(env []string) {
 		r.text[i].Lines = p.j.term == nil // without a terminal, line feeds lack their carriage returns
 	}
 	p.recording = r
-	p.j.output.loops.Go(r.run)
+	p.j.background(r.run)
 }
 
 var nothingJoined = func() (none [noteKinds]int) {

@@ -102,7 +102,7 @@ func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 		r.reply.ok(p.result(r, false))
 		return true
 	}
-	p.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
+	p.ending.end(ReasonTimeout, KillOptions{Grace: p.j.grace()})
 	return false
 }
 
@@ -134,7 +134,7 @@ func (p *runsPart) cancel(tok *token) bool {
 	p.all = slices.Delete(p.all, i, i+1)
 	err := p.j.canceled()
 	if !r.opts.Background {
-		p.ending.end(ReasonKilled, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
+		p.ending.end(ReasonKilled, KillOptions{Grace: p.j.grace()})
 		err.Message = "the request was cancelled; its job is being ended"
 	}
 	r.reply.fail(err)

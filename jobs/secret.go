@@ -122,7 +122,7 @@ func (p *waitingPart) askSecret() {
 		s.attempt = 1
 	}
 	s.asked, s.last, s.pid, s.command = w.ID, w.ID, w.PID, command
-	p.j.sink.Event(Event{After: p.j.output.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
+	p.j.sink.Event(Event{After: p.j.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
 }
 
 // askingCommand returns the command of the foreground process or, if that is not known, the command that the job was

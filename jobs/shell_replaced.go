@@ -87,7 +87,7 @@ func (p *shellPart) reviewReplaced(now time.Time) {
 	s.look.under = true
 	pid, image := p.j.info.PID, s.image
 	place := filepath.Base(s.files.Dir) // the base name alone, since the path before it may be quoted there
-	p.j.output.loops.Go(func() {        // in a goroutine, since /proc may block
+	p.j.background(func() {             // in a goroutine, since /proc may block
 		if image == "" {
 			same, err := proc.StartedWith(pid, place)
 			p.j.post(imageMsg{same, err})

@@ -544,3 +544,7 @@ func (s *Spec) textBytes() int64 {
 	}
 	return int64(len(*s.StdinText))
 }
+
+// An Asker identifies, for the caller, the request for which a person may have to be asked. This package does not
+// interpret it.
+type Asker string

@@ -90,7 +90,7 @@ func (p *displayPart) releaseView() {
 		return
 	}
 	v, end, release := p.view, p.j.End(PTY), p.j.Hold()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		defer release()
 		v.Release(end)
 	})
@@ -105,7 +105,7 @@ func (p *displayPart) onScreen(m screenMsg) {
 	p.requests = append(p.requests, r)
 	v, end := p.theView(), p.j.End(PTY)
 	release := p.j.Hold()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		defer release()
 		if m.room != nil && !m.room() {
 			p.j.ask(cancelMsg{m.tok})

@@ -304,7 +304,7 @@ func (p *waitingPart) beginLook(now time.Time) {
 	}
 	asker, starts := p.asker(), p.shell.starts()
 	release := p.j.Hold()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		defer release()
 		begin := time.Now()
 		m.verdict = looks.Look(max(quiet, 0))
@@ -497,11 +497,11 @@ func (p *waitingPart) tell(now time.Time) {
 		return
 	}
 	if l.told != nil && (p.j.waitingFor == nil || p.j.waitingFor.ID != l.told.ID) {
-		p.j.sink.Event(Event{After: p.j.output.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
+		p.j.sink.Event(Event{After: p.j.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
 		l.told = nil
 	}
 	if w := p.j.waitingFor; w != nil && l.of == p.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
-		p.j.sink.Event(Event{After: p.j.output.barrier(), Waiting: &InputWaiting{*p.j.redaction.waiting(w)}})
+		p.j.sink.Event(Event{After: p.j.barrier(), Waiting: &InputWaiting{*p.j.redaction.waiting(w)}})
 		l.told, l.toldAt = w, now
 	}
 }

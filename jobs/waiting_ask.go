@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"shelld/jobs/internal/plain"
 	"shelld/screen"
 )
 
@@ -335,7 +336,7 @@ func (s *stream) tail(most int64) (b []byte, end int64) {
 
 func (s *stream) lastLine() string {
 	b, _ := s.tail(promptBytes)
-	lines := Plain(b)
+	lines := plain.Text(b)
 	return shortLine(lines[strings.LastIndexByte(lines, '\n')+1:])
 }
 
