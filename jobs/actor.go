@@ -253,7 +253,7 @@ func (a *actor) onRemove(m removeMsg) {
 func (a *actor) answerRemove(m removeMsg, err error) {
 	if err != nil {
 		e := storeError(err, a.folder.Path())
-		e.Message = "the job is forgotten, but not all of its files could be deleted (" + e.Error() + "); delete " + a.folder.Path() + " yourself"
+		e.Message = "the job was removed, but some of its files could not be deleted (" + e.Error() + "); delete " + a.folder.Path() + " yourself"
 		m.reply.fail(e)
 		return
 	}
@@ -278,7 +278,7 @@ func (a *actor) onSubscribe(m subscribeMsg) {
 	if a.heard != nil {
 		a.display.leaveQueries(answers, info.Streams[0].NextOffset)
 	}
-	m.reply.ok(struct{}{})
+	m.reply.ok(info.State)
 }
 
 // newParts makes the parts of a job, in the order in which turns visit them: a part's results are visible to the parts

@@ -149,7 +149,7 @@ func (j *base) ask(m message) {
 }
 
 func (j *base) gone() *Error {
-	e := errorf(CodeJobNotFound, "job %d is gone; it was removed, or forgotten as one that closed long ago", j.id)
+	e := errorf(CodeJobNotFound, "job %d is gone: it was removed, or forgotten because it closed long ago", j.id)
 	if j.unstarted != nil {
 		e = errorf(CodeJobNotFound, "job %d was not started (%s)", j.id, j.unstarted.Message)
 	}
@@ -213,7 +213,7 @@ func (j *base) End(name Stream) int64 {
 }
 
 func (j *base) canceled() *Error {
-	e := errorf(CodeCanceled, "the request was cancelled; job %d goes on", j.id)
+	e := errorf(CodeCanceled, "the request was cancelled; job %d keeps running", j.id)
 	e.Handle = j.id
 	return e
 }
@@ -335,7 +335,7 @@ func (e *Error) about(j *base) *Error {
 // VariablesAreFixed returns the error for a change of the environment that the job was started with: on no system can
 // a process change the environment of another process.
 func (j *base) VariablesAreFixed() *Error {
-	const why = "the environment of job %d cannot be changed any more: a program has it from its start, and nobody else can reach it"
+	const why = "the environment of job %d cannot be changed: a program's environment is fixed at its start"
 	e := errorf(CodeUnsupported, why+"; start another job with env, or, if it is a shell, type the assignment into it (export NAME=value)", j.id)
 	if now := j.Published(); now != nil && !now.Live() {
 		e = errorf(CodeUnsupported, why+", and the job has ended; start another one with env", j.id)

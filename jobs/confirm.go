@@ -168,9 +168,9 @@ func (m *services) refuseUnasked(a Action, handle ID) *Error {
 	var e *Error
 	switch v := m.settings.confirm.verdict(a); {
 	case v == VerdictDeny:
-		e = policyDenied(string(a), "confirm", "options.confirm.%s of initialize is deny, which allows none; ask whoever starts this server's client to change that", a)
+		e = policyDenied(string(a), "confirm", "options.confirm.%s of initialize is deny; it can be changed only by the person who configures this client", a)
 	case v == VerdictAsk && m.settings.confirm.Ask == nil:
-		e = policyDenied(string(a), "confirm", "options.confirm.%s of initialize is ask, and this client answers no client/confirm; have it do so, and say so in capabilities.confirm", a)
+		e = policyDenied(string(a), "confirm", "options.confirm.%s of initialize is ask, but this client does not support client/confirm; implement it and set capabilities.confirm", a)
 	default:
 		return nil
 	}
@@ -185,7 +185,7 @@ func (q *Question) denied(a Answer) *Error {
 	case AnswerDeny:
 		e = errorf(CodeConfirmationDenied, "the person at the client did not allow this %s; do not try again without asking what to do instead", q.Action)
 	case AnswerNone:
-		e = errorf(CodeConfirmationDenied, "the client did not answer client/confirm with an outcome, so nobody has allowed this %s; see to the client, or leave options.confirm out", q.Action)
+		e = errorf(CodeConfirmationDenied, "the client answered client/confirm without an outcome, so this %s is denied; fix the client, or leave options.confirm out", q.Action)
 	default:
 		return nil
 	}

@@ -153,7 +153,7 @@ func (p *askingPart) exited(why func() *Error) { p.dropAsked(why) }
 // question makes the question about a command.
 func (p *askingPart) question(a Action, asker Asker, handle ID, command, cwd string, found roots.Found) (*Question, *Error) {
 	if len(command) > mostAsked {
-		e := policyDenied(string(a), "confirm", "nobody can be asked about a command of %d bytes, over %d; put it into a file, and run that", len(command), mostAsked)
+		e := policyDenied(string(a), "confirm", "a command of %d bytes is too long to be confirmed, over %d; put it into a file and run that", len(command), mostAsked)
 		e.Handle = handle
 		return nil, e
 	}
@@ -245,7 +245,7 @@ func (q *Question) addEnvironment(j *base, env []string) *Error {
 		}
 	}
 	if size > mostAsked {
-		return policyDenied(string(q.Action), "confirm", "the command and the variables that change which commands run have %d bytes, and a person is asked about at most %d; set shorter values", size, mostAsked)
+		return policyDenied(string(q.Action), "confirm", "the command and the variables that change which commands run have %d bytes, and at most %d can be confirmed; set shorter values", size, mostAsked)
 	}
 	return nil
 }

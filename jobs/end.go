@@ -127,7 +127,7 @@ func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 	case keeper.Lost:
 		p.kills.onLost(ev.Report)
 		for _, left := range ev.Report.Survivors {
-			p.j.log.Warn("a process of a job whose keeper was lost lives on", "job", p.j.id, "pid", left.PID, "why", left.Why)
+			p.j.log.Warn("a process outlives its job, whose keeper was lost", "job", p.j.id, "pid", left.PID, "why", left.Why)
 		}
 		p.outlived = survivorsOf(ev.Report, &p.j.redaction)
 		p.keeperLost()
@@ -151,7 +151,7 @@ func (p *endingPart) leaderEnded(background []keeper.Proc) {
 	p.j.info.EndedAt = p.j.st.exitedAt
 	p.j.info.Background = p.j.redaction.processes(background)
 	ended := func() *Error {
-		e := errorf(CodeJobExited, "job %d %s before it had read all of this input", p.j.id, exitText(p.j.st.exit))
+		e := errorf(CodeJobExited, "job %d %s before it read all of this input", p.j.id, exitText(p.j.st.exit))
 		e.Handle, e.Exit = p.j.id, p.j.st.exit
 		return e
 	}
@@ -367,7 +367,7 @@ func (p *endingPart) catchUpUntil() time.Time {
 // begun.
 func (p *endingPart) reviewSettle(now time.Time) {
 	if until := p.catchUpUntil(); !until.IsZero() && !now.Before(until) {
-		p.j.log.Warn("patterns cannot keep up with the output of an ended job", "job", p.j.id)
+		p.j.log.Warn("pattern matching cannot keep up with the output of an ended job", "job", p.j.id)
 		p.j.output.follower.Load().GiveUp(p.settling, p.j.closing || p.kills.isKilling())
 	}
 }

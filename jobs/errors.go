@@ -105,7 +105,7 @@ func Invalid(pointer, format string, args ...any) *Error {
 }
 
 func errClosedServer() *Error {
-	return errorf(CodeShuttingDown, "the server is shutting down and starts nothing more; start another server")
+	return errorf(CodeShuttingDown, "the server is shutting down and starts no more jobs; start another server")
 }
 
 // errnoText returns the system's text for an error, without the text that Go adds.
@@ -130,7 +130,7 @@ func isResource(err error) bool {
 }
 
 func resourceError(what string, err error) *Error {
-	e := errorf(CodeResourceUnavailable, "the system has no room for %s (%s); end some jobs and try again", what, errnoText(err))
+	e := errorf(CodeResourceUnavailable, "the system lacks resources for %s (%s); end some jobs and try again", what, errnoText(err))
 	e.Retryable, e.Errno = true, errnoText(err)
 	return e
 }

@@ -35,7 +35,7 @@ func (p *waitsPart) Leans() { p.j.turns.attend() }
 
 // Unreadable implements follow.Owner.
 func (p *waitsPart) Unreadable(at int64, err error) error {
-	return p.j.output.unreadable(at, err, "see to the disk, and watch or wait again from an offset behind it")
+	return p.j.output.unreadable(at, err, "check the disk, then watch or wait again from a later offset")
 }
 
 // Name implements follow.Source.
@@ -246,7 +246,7 @@ func (p *waitsPart) onUnwatch(m unwatchMsg) {
 			return
 		}
 	}
-	m.reply.fail(Invalid("/watchId", "job %d has no watch %d (any more); job/get lists those it has", p.j.id, m.id))
+	m.reply.fail(Invalid("/watchId", "job %d has no watch %d, or no longer; job/get lists its watches", p.j.id, m.id))
 }
 
 func (hitsMsg) message() {}

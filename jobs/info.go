@@ -326,7 +326,7 @@ func exitText(e *Exit) string {
 	case e.Signal != "":
 		return "was ended by " + strings.ToUpper(e.Signal)
 	}
-	return "ended in a way that nobody saw"
+	return "ended with unknown status"
 }
 
 // A Sink receives a job's events. Its methods are called from the job's goroutines, must not block, and must not call

@@ -118,8 +118,8 @@ func (j *Job) Unwatch(id int) Pending[struct{}] {
 
 // Subscribe calls set in its turn among the requests that name the job. It passes the resolved origin: with
 // FromDefault, the origin stays open. An offset beyond the end is not changed.
-func (j *Job) Subscribe(from Origin, set SubscribeFunc) Pending[struct{}] {
-	r := newReply[struct{}]()
+func (j *Job) Subscribe(from Origin, set SubscribeFunc) Pending[State] {
+	r := newReply[State]()
 	j.ask(subscribeMsg{from, set, r})
 	return pend(&j.base, r)
 }

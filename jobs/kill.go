@@ -115,9 +115,9 @@ func (p *killsPart) review(now time.Time) {
 
 // unreported returns a survivor that stands for a job without a report.
 func (p *killsPart) unreported() Survivor {
-	why := fmt.Sprintf("the job did not end within %v after the grace, and nothing says what of it is alive: ", reportTime)
+	why := fmt.Sprintf("the job did not end within %v after the grace, and its live processes are unknown: ", reportTime)
 	if k, ok := p.j.proc.(interface{ Process() int }); ok {
-		return Survivor{Process{k.Process(), "[shelld-keeper]"}, why + "this process, the job's keeper, has not reported; it may be stopped, traced or short of processor time"}
+		return Survivor{Process{k.Process(), "[shelld-keeper]"}, why + "the job's keeper (this process) has not reported; it may be stopped, traced or starved of CPU time"}
 	}
 	return Survivor{Process{p.j.info.PID, p.j.redaction.command(strings.Join(p.j.info.Argv, " "))}, why + "the system does not list its processes"}
 }
@@ -158,9 +158,9 @@ func (p *killsPart) cancel(tok *token) bool {
 		return false
 	}
 	err := p.j.canceled() // the signals cannot be undone, and the grace runs on
-	err.Message = fmt.Sprintf("the request was cancelled; job %d is being ended all the same", p.j.id)
+	err.Message = fmt.Sprintf("the request was cancelled, but job %d is still being ended", p.j.id)
 	if p.all[i].opts.NoForce {
-		err.Message = fmt.Sprintf("the request was cancelled; the signals to job %d stay sent, and nothing more follows them", p.j.id)
+		err.Message = fmt.Sprintf("the request was cancelled; signals already sent to job %d cannot be undone, and no more follow", p.j.id)
 	}
 	p.all[i].reply.fail(err)
 	p.all = slices.Delete(p.all, i, i+1)
@@ -216,7 +216,7 @@ func (p *killsPart) onSignal(m signalMsg) {
 		case err == nil:
 			m.reply.ok(struct{}{})
 		case errors.Is(err, syscall.EPERM):
-			e := errorf(CodeUnsupported, "the processes of job %d run as another user, whom this server may not signal; signal them as that user, or as root", p.j.id)
+			e := errorf(CodeUnsupported, "the processes of job %d run as another user, which this server may not signal; signal them as that user, or as root", p.j.id)
 			e.Name = "signals to another user's processes"
 			m.reply.fail(e)
 		default: // no such process is alive any more
@@ -229,9 +229,9 @@ func (p *killsPart) onSignal(m signalMsg) {
 // outside of the loop.
 func (p *killsPart) nobody(exited *Exit) *Error {
 	if exited == nil {
-		return Invalid("/target", "nobody of that part of job %d is alive", p.j.id)
+		return Invalid("/target", "no process of the target of job %d is alive", p.j.id)
 	}
-	e := errorf(CodeJobExited, "nobody of that part of job %d is alive; its leader %s", p.j.id, exitText(exited))
+	e := errorf(CodeJobExited, "no process of the target of job %d is alive; its leader %s", p.j.id, exitText(exited))
 	e.Handle, e.Exit = p.j.id, exited
 	return e
 }

@@ -274,7 +274,7 @@ func (o *outputs) unreadable(off int64, err error, advice string) *Error {
 		return resourceError("a read of stored output", err)
 	}
 	e := storeError(err, o.j.folder.Path())
-	e.Message = fmt.Sprintf("the output of job %d is stored at offset %d and cannot be read (%s: %s); %s", o.j.id, off, e.Path, e.Errno, advice)
+	e.Message = fmt.Sprintf("stored output of job %d at offset %d cannot be read (%s: %s); %s", o.j.id, off, e.Path, e.Errno, advice)
 	return e
 }
 
@@ -318,7 +318,7 @@ func (o *outputs) noStream(pointer string, name Stream) *Error {
 	if file == "" {
 		return Invalid(pointer, "this job has no stream %q; it has %s", name, o.streamNames())
 	}
-	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, o.streamNames())
+	return Invalid(pointer, "this job has no stream %q: it goes to the file %s, read that; it has %s", name, file, o.streamNames())
 }
 
 // The program's writes can be made to wait for a consumer of its output, as writes do on a pipe without a reader: no

@@ -176,7 +176,7 @@ func (foregroundMsg) message() {}
 type subscribeMsg struct {
 	from Origin
 	set  SubscribeFunc
-	reply[struct{}]
+	reply[State]
 }
 
 // An ExecOptions is a command of one or more lines, for a job that is a shell with shell integration.
@@ -354,7 +354,7 @@ func signalNamed(name string) (syscall.Signal, *Error) {
 	if sig, ok := names.FindSignal(full); ok {
 		return sig, nil
 	}
-	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list those that there are", name, names.SignalAdvice(full))
+	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list the valid ones", name, names.SignalAdvice(full))
 	e.Valid = Signals()
 	return 0, e
 }

@@ -112,7 +112,7 @@ func (p *displayPart) typeAnswer(data []byte, colour bool) {
 		return // the terminal is gone
 	}
 	if colour && attrs.Canonical {
-		p.j.log.Debug("a program asks for a colour while its terminal edits lines: it is not told", "job", p.j.id)
+		p.j.log.Debug("a program queried a colour while its terminal is in line-editing mode: no answer is sent", "job", p.j.id)
 		return
 	}
 	if p.queries.full = !p.input.typeAnswer(data, attrs, p.queries.full); p.queries.full {
@@ -124,7 +124,7 @@ func (p *displayPart) typeAnswer(data []byte, colour bool) {
 func (p *displayPart) noteDropped(n int) {
 	if n > 0 && !p.queries.lost {
 		p.queries.lost = true
-		p.j.log.Warn("a program asks its terminal and does not read the answers: some are dropped", "job", p.j.id)
+		p.j.log.Warn("a program queries its terminal and does not read the answers: some are dropped", "job", p.j.id)
 	}
 }
 

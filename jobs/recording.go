@@ -261,7 +261,7 @@ func (r *recording) poke() {
 // recordingFailed reports an error of the recording, which ends there. The job and its output continue.
 func (r *recording) recordingFailed(err error) {
 	j := r.job
-	j.log.Warn("the recording of a job failed and ends there; its output goes on", "job", j.id, "error", err)
+	j.log.Warn("the recording of a job failed and stopped; its output continues", "job", j.id, "error", err)
 	j.post(fileFailedMsg{err})
 }
 

@@ -317,7 +317,7 @@ func (v *vault) roomFor(name, value string) *Error {
 	default:
 		return nil
 	}
-	e := errorf(CodeLimitExceeded, "there are as many secret values as the server looks for in output (%s: %d); unset some, or set this one without secret", limit, most)
+	e := errorf(CodeLimitExceeded, "the limit on secret values is reached (%s: %d); unset some, or set this one without secret", limit, most)
 	e.Limit, e.Max = limit, most
 	return e
 }

@@ -168,8 +168,8 @@ func (p *shellPart) startKeeps() (why, cure string) {
 	}
 	switch w := p.startAsks(); {
 	case w != nil && w.PID == p.j.info.PID:
-		return "has told of no prompt yet, and waits for input: its start-up files ask for something, or keep it from telling",
-			"answer them with job/write, and send this again (job/screen shows what is there)"
+		return "has not reported a prompt yet and waits for input: its start-up files ask for something, or prevent that report",
+			"answer them with job/write, then send this again (job/screen shows what is there)"
 	case w != nil && other != "":
 		return "is still reading its start-up files, in which " + other + " waits for input",
 			"answer or leave that with job/write, and send this again (job/screen shows what it asks)"
@@ -178,16 +178,16 @@ func (p *shellPart) startKeeps() (why, cure string) {
 			"answer or leave that with job/write, and send this again (job/screen shows what it asks)"
 	case other != "":
 		return "is still reading its start-up files, in which " + other + " runs",
-			"send this again when that has ended, or end it with job/signal INT, which may end the reading of these files as well"
+			"send this again when that has ended, or end it with job/signal INT, which may also stop the shell from reading these files"
 	}
 	return "is still reading its start-up files",
-		"send this again when it has, or interrupt that with job/signal INT"
+		"send this again when it is done, or interrupt it with job/signal INT"
 }
 
 // busyStarting returns the error for a command that must not wait, if something keeps the shell from its first prompt.
 func (p *shellPart) busyStarting() *Error {
 	why, cure := p.startKeeps()
-	e := errorf(CodeShellBusy, "the shell of job %d %s; %s, or leave ifBusy out to have this command wait", p.j.id, why, cure)
+	e := errorf(CodeShellBusy, "the shell of job %d %s; %s, or leave ifBusy out to queue this command", p.j.id, why, cure)
 	e.Handle = p.j.id
 	return e
 }
@@ -256,9 +256,9 @@ func (p *shellPart) doubtStays(read bool) {
 func (p *shellPart) mayHaveRun(r *execReq) *Error {
 	when := "the shell of job %d was given command %d"
 	if s := p.watch; s.struckSince(r.handedAt) || s.struckBefore(r.handedAt) {
-		when = "an interrupt came as the shell of job %d was to begin command %d"
+		when = "an interrupt arrived when the shell of job %d was about to start command %d"
 	}
-	e := errorf(CodeCanceled, when+", and the shell, which reads on, does not tell whether it has run; look at what it would have done before it is sent again", p.j.id, r.command.ID)
+	e := errorf(CodeCanceled, when+", and it is unknown whether the shell ran it; check its effects before you send it again", p.j.id, r.command.ID)
 	e.Handle, e.CommandID, e.Fate = p.j.id, r.command.ID, CommandUnknown
 	return e
 }

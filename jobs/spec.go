@@ -145,7 +145,7 @@ func (s *Spec) streams() []Stream {
 // streamNames lists streams for use in a sentence.
 func streamNames(streams []Stream) string {
 	if len(streams) == 0 {
-		return "none, since all that it writes goes to files"
+		return "none, because all its output goes to files"
 	}
 	all := make([]string, len(streams))
 	for i, s := range streams {
@@ -190,7 +190,7 @@ func (s *Spec) checkStreams() *Error {
 	}
 	for i, c := range s.Wait.Until {
 		if c.Kind == UntilCommand {
-			return Invalid(fmt.Sprintf("/wait/until/%d/command", i), "a job that is being started has run no command; wait for one with job/exec, or with the id that its answer has")
+			return Invalid(fmt.Sprintf("/wait/until/%d/command", i), "a job that is being started has not run any command; wait with job/exec, or for the id in its answer")
 		}
 		if c.Kind != UntilPattern {
 			continue
@@ -348,19 +348,19 @@ var limitKinds = []struct {
 	of func(*JobLimits) *int64
 }{
 	{LimitKind{LimitProcesses, "server", "job", true,
-		"the keeper counts several times a second, since the system's own limit is one of the user; processes that come and go in between are not seen"},
+		"the keeper counts several times a second, because the system's own limit is per user; shorter-lived processes are not counted"},
 		func(l *JobLimits) *int64 { return &l.Processes }},
 	{LimitKind{LimitMemoryBytes, "rlimit", "process", false,
 		"RLIMIT_DATA: private memory that the process may write to; shared memory is not counted"},
 		func(l *JobLimits) *int64 { return &l.MemoryBytes }},
 	{LimitKind{LimitCPUMs, "rlimit", "process", true,
-		"RLIMIT_CPU: whole seconds, rounded up; SIGXCPU, and SIGKILL a second later. It ends the process; where that is the leader, it ends the job"},
+		"RLIMIT_CPU: whole seconds, rounded up; SIGXCPU, and SIGKILL a second later. It ends the process; if that is the leader, it ends the job"},
 		func(l *JobLimits) *int64 { return &l.CPUMs }},
 	{LimitKind{LimitOpenFiles, "rlimit", "process", false,
 		"RLIMIT_NOFILE: no descriptor has this number or a higher one"},
 		func(l *JobLimits) *int64 { return &l.OpenFiles }},
 	{LimitKind{LimitOutputBytes, "server", "job", true,
-		"exact: what is written beyond it is thrown away"},
+		"exact: output beyond it is discarded"},
 		func(l *JobLimits) *int64 { return &l.OutputBytes }},
 }
 
@@ -371,7 +371,7 @@ func (p *PlatformInfo) limits() bool { return p.Tree == treeKeeper }
 func (s *Spec) checkLimits(p *PlatformInfo) *Error {
 	for _, k := range limitKinds {
 		if *k.of(&s.Limits) > 0 && !p.limits() && k.Name != LimitOutputBytes {
-			e := errorf(CodeUnsupported, "no job can be held to the limit %s on this system; capabilities.limits has those that there are", k.Name)
+			e := errorf(CodeUnsupported, "limit %s is not supported on this system; capabilities.limits lists the supported ones", k.Name)
 			e.Name, e.Pointer = string(k.Name), "/limits/"+string(k.Name)
 			return e
 		}
@@ -434,7 +434,7 @@ func (w *WatchSpec) compile() *Error {
 	if !ok { // the error is in the flags
 		return Invalid(w.sibling("flags"), "%v", err)
 	}
-	e := errorf(CodeInvalidPattern, "the pattern is no ECMAScript regular expression: %s", se.Message)
+	e := errorf(CodeInvalidPattern, "the pattern is not an ECMAScript regular expression: %s", se.Message)
 	e.Pattern, e.Pointer, e.Position = w.Pattern, w.Pointer, &se.Pos
 	return e
 }
@@ -473,7 +473,7 @@ func (s *WaitSpec) checkScreen(has bool) *Error {
 			return err
 		}
 		if c.Watch.Screen && c.AfterInput != nil && *c.AfterInput {
-			return Invalid(c.Watch.sibling("afterInput"), "the screen shows what was typed as well, so that afterInput cannot be true for it; leave it out")
+			return Invalid(c.Watch.sibling("afterInput"), "the screen also shows typed input, so afterInput cannot be true with it; leave it out")
 		}
 	}
 	return nil
@@ -492,7 +492,7 @@ func hasKey(m map[Stream]int64, k Stream) bool {
 }
 
 // noStreams is the error text for a job without streams: all its output goes to files.
-const noStreams = "this job has no stream: all that it writes goes to files; look into those"
+const noStreams = "this job has no streams: all its output goes to files; read those"
 
 // checkFiles refuses invalid file names.
 func (s *Spec) checkFiles() *Error {

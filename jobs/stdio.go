@@ -182,7 +182,7 @@ func inputFileError(path string, err error) *Error {
 	if e := fileError(err); e != nil {
 		return e
 	}
-	e := Invalid("/stdin/file", "%s cannot be read (%s); give a regular file that is there", path, errnoText(err))
+	e := Invalid("/stdin/file", "%s cannot be read (%s); give an existing regular file", path, errnoText(err))
 	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
 		e.Code = CodePermissionDenied
 		e.Message = fmt.Sprintf("%s cannot be read (%s); make it readable, or give another file", path, errnoText(err))
@@ -195,7 +195,7 @@ func outputFileError(path string, err error) *Error {
 	if e := fileError(err); e != nil {
 		return e
 	}
-	e := errorf(CodeOutputFileError, "%s cannot be written (%s); give a regular file in a directory that is there and may be written to", path, errnoText(err))
+	e := errorf(CodeOutputFileError, "%s cannot be written (%s); give a regular file in an existing, writable directory", path, errnoText(err))
 	e.Path, e.Errno = path, errnoText(err)
 	return e
 }
@@ -207,7 +207,7 @@ func tooLong(p plan) *Error {
 	if p.shell != "" {
 		pointer = "/command"
 	}
-	return Invalid(pointer, "the system takes no command line of this length; shorten it or the environment, or give the long part as stdin {text}")
+	return Invalid(pointer, "the command line is too long for the system; shorten it or the environment, or give the long part as stdin {text}")
 }
 
 type output struct {

@@ -98,7 +98,7 @@ func (p *displayPart) releaseView() {
 
 func (p *displayPart) onScreen(m screenMsg) {
 	if p.j.heard == nil {
-		m.reply.fail(p.j.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", p.j.id))
+		m.reply.fail(p.j.notInteractive("job %d has no terminal and therefore no screen; start it in pty mode, or read its output with job/read", p.j.id))
 		return
 	}
 	r := &screenReq{reply: m.reply}
@@ -174,7 +174,7 @@ func (p *displayPart) onResize(m resizeMsg) {
 	case p.j.isVacant():
 		m.reply.fail(p.j.over())
 	case p.j.term == nil:
-		m.reply.fail(p.j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", p.j.id))
+		m.reply.fail(p.j.notInteractive("job %d has no terminal to resize; start it in pty mode", p.j.id))
 	default:
 		end := p.j.End(PTY) // the program's output for the new size comes after this offset
 		if err := p.files.resize(m.cols, m.rows, func() error { return p.j.term.Resize(m.cols, m.rows) }); err != nil {

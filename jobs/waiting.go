@@ -343,7 +343,7 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 			if v.Waiting {
 				l.doubt = time.Time{}
 			}
-			l.not, l.again = "output or input came while it was looked at", lookAfter[1]
+			l.not, l.again = "output or input arrived during the probe", lookAfter[1]
 		}
 		l.at = p.nextLook(now)
 	}
@@ -486,7 +486,7 @@ func (p *waitingPart) noteInput(answer bool) {
 	l.wroteAt = time.Now()
 	p.noteMore()
 	if !answer {
-		p.noWait("what was written to it has not been consumed, as far as is known")
+		p.noWait("the input written to it is not known to be consumed")
 	}
 }
 

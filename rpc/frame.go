@@ -310,7 +310,7 @@ func (c *contentLength) read(line []byte) error {
 	name, value, found := bytes.Cut(line, []byte(":"))
 	name = bytes.Trim(name, " \t")
 	if !found || !isHeaderName(name) {
-		return fatalFrame("%.60q is no header line: the connection ends; send \"Name: value\"", line)
+		return fatalFrame("%.60q is not a header line: the connection ends; send \"Name: value\"", line)
 	}
 	if !strings.EqualFold(string(name), "Content-Length") {
 		return nil

@@ -24,9 +24,9 @@ import (
 )
 
 // These benchmarks measure the whole product: a server process, its pipes, the protocol. Each has a bare counterpart
-// beside it, which does the same in this process with system calls alone: docs/performance.md shows the ratios of one
-// run. Beside the median they report the context switches to the server's threads and the processor time used, which
-// depend less on other load on the machine.
+// beside it, which does the same in this process with system calls alone: docs/measured/performance.md shows the ratios
+// of one run. Beside the median they report the context switches to the server's threads and the processor time used,
+// which depend less on other load on the machine.
 
 // A benchServer is the server of a benchmark.
 type benchServer struct {

@@ -11,9 +11,9 @@ import (
 	"shelld/schema"
 )
 
-// The measured values are in docs/performance.md; these bounds leave room for other versions of Go and kernels, and for
-// the code linked into the tests. A package that a keeper does not use, but that is initialized in it, exceeds the
-// first bound by far.
+// The measured values are in docs/measured/performance.md; these bounds leave room for other versions of Go and kernels,
+// and for the code linked into the tests. A package that a keeper does not use, but that is initialized in it, exceeds
+// the first bound by far.
 const (
 	keeperBytes = 1300 << 10
 	serverBytes = 160 << 10
@@ -105,7 +105,7 @@ func anonymous(t testing.TB, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
-		t.Skip("the kernel does not tell: ", err)
+		t.Skip("the kernel does not report it: ", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		var kib int
@@ -113,6 +113,6 @@ func anonymous(t testing.TB, pid int) int {
 			return kib << 10
 		}
 	}
-	t.Fatalf("%s of process %d tells no Anonymous", text, pid)
+	t.Fatalf("%s of process %d has no Anonymous", text, pid)
 	return 0
 }

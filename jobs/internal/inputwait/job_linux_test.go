@@ -31,6 +31,7 @@ type job struct {
 	readers sync.WaitGroup
 	target  inputwait.Target
 	prober  *inputwait.Prober
+	before  string // the output before the last probe of await
 
 	mu     sync.Mutex
 	output bytes.Buffer
@@ -192,6 +193,7 @@ func (j *job) await(what string, want func(inputwait.Verdict) bool) inputwait.Ve
 	start := time.Now()
 	var v inputwait.Verdict
 	for time.Since(start) < deadline {
+		j.before = j.printed()
 		if v = j.look(); want(v) {
 			j.t.Logf("after %v, %v quiet: %+v", time.Since(start).Round(100*time.Microsecond), j.quiet().Round(100*time.Microsecond), v)
 			return v
@@ -206,7 +208,8 @@ func (j *job) await(what string, want func(inputwait.Verdict) bool) inputwait.Ve
 func (j *job) waits(prompt string, state inputwait.State, kind inputwait.Kind, confidence inputwait.Confidence) inputwait.Verdict {
 	j.t.Helper()
 	what := fmt.Sprintf("%s %s %s after %q", state, kind, confidence, prompt)
-	v := j.await(what, func(v inputwait.Verdict) bool { return v.Waiting && strings.Contains(j.printed(), prompt) })
+	// A probe that began before the prompt may show the program on its way there.
+	v := j.await(what, func(v inputwait.Verdict) bool { return v.Waiting && strings.Contains(j.before, prompt) })
 	if v.State != state || v.Kind != kind || v.Confidence != confidence {
 		j.t.Errorf("it is not %s, but %+v", what, v)
 	}
