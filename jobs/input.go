@@ -88,7 +88,7 @@ func (p *inputPart) passWrite(m writeMsg) bool {
 func (p *inputPart) enqueue(m writeMsg) bool {
 	q, partial, err := p.compose(m.in)
 	m.in.wipe()
-	// Echo is off if the program asks for a password.
+	// A terminal that reads lines with echo off: the program asks for a password, which policy may leave to a person.
 	hidden := q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
 	if err == nil && hidden {
 		err = p.waiting.deny(q)

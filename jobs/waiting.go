@@ -49,7 +49,7 @@ const (
 	// times the duration of the last one.
 	lookRest = 4
 
-	// tellRest is the minimum time between reports of two waits that are only listening.
+	// tellRest is the minimum time between two reports while the job only listens.
 	tellRest = 250 * time.Millisecond
 )
 

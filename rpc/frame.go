@@ -44,7 +44,7 @@ const (
 	keepBodyBytes = 1 << 20
 	// bodyStepBytes is the minimum by which such a buffer grows.
 	bodyStepBytes = 64 << 10
-	// maxHeaderLineBytes limits a header line without its end, maxHeaderLines the lines of one block. LSP clients send
+	// maxHeaderLineBytes limits a header line, without its line end; maxHeaderLines limits the lines of one block. LSP clients send
 	// two short ones.
 	maxHeaderLineBytes = 8 << 10
 	maxHeaderLines     = 64

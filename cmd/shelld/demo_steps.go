@@ -55,6 +55,7 @@ func demoHandshake(ctx context.Context, s *demoSession) error {
 	if !slices.Contains(r.Capabilities.Modes, schema.ModePty) {
 		return fmt.Errorf("this version of shelld cannot run programs on a terminal on %s", runtime.GOOS)
 	}
+	s.detects = r.Capabilities.InputDetection.Tier == schema.InputDetectionTierExact
 	return s.client.Notify("initialized", schema.InitializedParams{})
 }
 
@@ -98,11 +99,23 @@ func demoCalculate(ctx context.Context, s *demoSession) error {
 }
 
 func demoQuestion(ctx context.Context, s *demoSession) error {
-	m, err := s.typed(ctx, `printf 'Your %s? ' name; read -r who; echo "Hello, $who!"`, `Your name\? $`)
-	if err != nil {
+	const line, question = `printf 'Your %s? ' name; read -r who; echo "Hello, $who!"`, "Your name? "
+	if !s.detects {
+		m, err := s.typed(ctx, line, `Your name\? $`)
+		if err != nil {
+			return err
+		}
+		return s.pushed(ctx, *m.EndOffset)
+	}
+	var r schema.JobWriteResult
+	wait := &schema.Wait{Until: []schema.Condition{{Input: json.RawMessage("true")}}}
+	if err := s.call(ctx, "job/write", schema.JobWriteParams{Handle: s.job(), Input: new(line), AppendNewline: new(true), Wait: wait}, &r); err != nil {
 		return err
 	}
-	return s.pushed(ctx, *m.EndOffset)
+	if o := r.Outcome; o == nil || o.Reason != schema.OutcomeReasonInput || !strings.HasSuffix(demoText(o), question) {
+		return fmt.Errorf("the wait for a question ended with %+v", o)
+	}
+	return s.pushed(ctx, r.Outcome.Output["pty"].NextOffset)
 }
 
 func demoAnswer(ctx context.Context, s *demoSession) error {

@@ -28,9 +28,9 @@ type object interface {
 	close()
 }
 
-// A contained is a job in an object. Its methods may be called from any goroutine.
+// A contained is a job in a Windows job object. Its methods may be called from any goroutine.
 //
-// It has no goroutine of its own: the goroutine that brings news advances it, under mu, and the timer does so if no
+// It has no goroutine of its own: the goroutine that reports an event takes the next steps, under mu, and the timer does so if no
 // news may come.
 type contained struct {
 	// Immutable:
