@@ -7,7 +7,7 @@ import (
 // Before an action, the person at the client may have to confirm it. A goroutine waits for the answer outside of the
 // turn:
 //
-//	a start               run itself, between plan and launch (confirm_env.go)
+//	a start               run itself, between plan and launch (allowStart)
 //	a kill, a signal, a write, a command for a shell, a change of its variables
 //	                      one per request, which posts the request to the loop again (confirm_ask.go)
 //
@@ -68,7 +68,7 @@ type Question struct {
 
 	StdinFile, StdoutFile, StderrFile string // of a start, as it names them; "" = none
 
-	// Of a start (confirm_env.go):
+	// Of a start (addEnvironment):
 	Variables   map[string]*string // the variables set by the client that change which commands run; nil value: unset
 	Environment string             // equal for starts that get the same variables; reveals nothing of them
 

@@ -61,7 +61,7 @@ type inputPart struct {
 	wrote    chan writeDone  // writeLoop -> run, one per order
 	queue    inputQueue      // owned by turns, except its field bytes, which any goroutine may read
 	typed    *typedInput     // the last write that was begun; nil = no echo to expect
-	wentOnAt time.Time       // the end of the start's wait (start_held.go); zero: the start did not wait
+	wentOnAt time.Time       // the end of the start's wait (awaitBefore); zero: the start did not wait
 }
 
 func (p *inputPart) onWrite(m writeMsg) {

@@ -91,7 +91,7 @@ type outputs struct {
 	grew    chan struct{}  // readLoops -> run: output was stored; capacity 1
 	ends    chan streamEnd // readLoops -> run
 	loops   sync.WaitGroup // readLoops and writeLoop
-	lifted  atomic.Bool    // the job does not wait for readers (hold.go)
+	lifted  atomic.Bool    // the job does not wait for readers (lift)
 	budget  budget         // the job's limit of output
 	tape    outputLog      // records the output
 

@@ -365,7 +365,7 @@ type StreamStats struct {
 	End     int64 // output so far
 	Memory  int64
 	Dropped int64
-	Held    bool // the program's writes wait for a consumer of its output (hold.go)
+	Held    bool // the program's writes wait for a consumer of its output (loops.go)
 }
 
 // Stats returns figures for every known job, oldest first. It does not wait for job loops. It may wait for a read of

@@ -98,7 +98,7 @@ type (
 		reply[KillResult]
 		allowed bool // by the person at the client, if that has to be asked
 	}
-	// signalMsg, resizeMsg, watchMsg, unwatchMsg and removeMsg: see control.go.
+	// signalMsg: see kill.go; resizeMsg: view_ask.go; watchMsg and unwatchMsg: following.go; removeMsg: parts.go.
 	signalMsg struct {
 		sig    syscall.Signal
 		target keeper.Target

@@ -21,7 +21,7 @@ import (
 // spool, so secret values are already removed from them:
 //
 //	readLoop         -> output   up to where it is stored
-//	a turn           -> typed    the input that the kernel has taken (recording_input.go)
+//	a turn           -> typed    the input that the kernel has taken (writeNow)
 //	                 -> resized
 //	                 -> exited
 //	recording.run    <- take     reads the output, and writes (recording_write.go)

@@ -15,7 +15,7 @@ import (
 // when a command begins and when a command has ended. The readLoop takes the marks out of the output and stores them
 // here, each with its offset in the stream. A turn handles them in order. They alone determine the state of the shell
 // (shellmark.Session). An interrupt may discard anything that is on its way, marks included. Then the shell is asked
-// about the command (shell_doubt.go).
+// about the command (doubtRunning).
 //
 // A command of Exec waits until the shell is ready. Then the server writes its text into a pipe that the shell reads,
 // and types the keys that make the shell read it (shell_feed.go).

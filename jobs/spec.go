@@ -77,7 +77,7 @@ type Spec struct {
 	Plain       bool  // an interactive shell gets no integration (exec.go)
 	Unanswered  bool  // the job leaves terminal queries of programs to others (queries.go)
 	SinkAnswers bool  // the same, until Subscribe changes it
-	Window      int64 // most bytes of output ahead of the read cursor (hold.go); 0 = the job waits for no reader
+	Window      int64 // most bytes of output ahead of the read cursor (loops.go); 0 = the job waits for no reader
 
 	from *environment // the environment in effect when the start was received
 }

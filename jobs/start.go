@@ -21,14 +21,14 @@ type startReq struct{ reply reply[StartResult] }
 type starting struct {
 	j *actor
 
-	heldUp atomic.Bool // run waits for the login shell or a person (start_held.go)
+	heldUp atomic.Bool // run waits for the login shell or a person (awaitBefore)
 	begin  *startReq
 }
 
 // start makes the process. The search for directories and commands takes as long as the file system needs. Meanwhile,
 // requests for the job wait in the mail, even a cancel of the start: when it is handled, only the wait in the start
 // request is left to cancel. A cancel, a kill or the server's end interrupts the start only while it waits for the
-// login shell or a person (start_held.go).
+// login shell or a person (awaitBefore).
 func (s *starting) start() {
 	l, err := s.prepare()
 	if err != nil {
