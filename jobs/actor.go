@@ -3,63 +3,8 @@ package jobs
 import (
 	"fmt"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
-
-	"shelld/jobs/internal/turn"
 )
-
-// An actor runs the turns of one job, and owns its parts. Only its own files and those that make and remove jobs know it:
-// the Job is for everybody else.
-type actor struct {
-	Job
-	manager *Manager
-
-	missed  atomic.Bool // the holder of the turn must run another one when it has released the turn
-	quit    atomic.Bool // no more turns; set in a turn
-	leaving func()      // not nil: the job is forgotten; called when its loop has ended
-	timer   *time.Timer
-
-	starting starting
-
-	// The parts, each of which owns its state (parts.go):
-	changes changesPart
-	shell   shellPart
-	limits  limitsPart
-	waiting waitingPart
-	ending  endingPart
-	display displayPart
-	input   inputPart
-	waits   waitsPart
-	reads   readsPart
-	runs    runsPart
-	kills   killsPart
-	files   filesPart
-	asking  askingPart
-	idle    idlePart
-}
-
-func newJob(m *Manager, id ID, spec Spec) *actor {
-	a := &actor{manager: m, timer: time.NewTimer(time.Hour), Job: Job{receiver: spec.Sink, base: base{
-		id: id, spec: spec, mgr: &m.services, log: m.log, epoch: time.Now(),
-		vacant: make(chan struct{}),
-		ended:  make(chan struct{}),
-		done:   make(chan struct{}),
-		mail:   turn.NewMailbox[message](),
-		lock:   turn.NewLock(),
-	}}}
-	a.newParts()
-	a.output = outputs{j: &a.base, grew: make(chan struct{}, 1), ends: make(chan streamEnd), unread: map[Stream]int64{}, tape: &a.files}
-	a.starting = starting{j: a}
-	if a.receiver == nil {
-		a.receiver = nullSink{}
-	}
-	a.sink = a.receiver
-	a.output.budget.max = spec.Limits.OutputBytes
-	a.display.queries.others = spec.SinkAnswers
-	a.st.status = StatusStarting
-	return a
-}
 
 // run is the job's loop: it runs a turn whenever something has happened. Turns never block: blocking work has
 // goroutines of its own (loops.go, package follow). The start blocks as well, but there are no turns before it.

@@ -31,10 +31,13 @@ type (
 	inputWaiter interface {
 		holdWrite(m writeMsg) bool
 		dropHeld(why func() *Error)
+		noteInput(answer bool)
+	}
+	// A secretKeeper refuses input that only the person at the client may type.
+	secretKeeper interface {
 		deny(q *queued) *Error
 		denyLate(q *queued) bool
 		secretRefused(err *Error)
-		noteInput(answer bool)
 	}
 	// A writeWaiter has the waits of writes.
 	writeWaiter interface {
@@ -55,6 +58,7 @@ type inputPart struct {
 	files   inputRecorder
 	shell   shellInput
 	waiting inputWaiter
+	secrets secretKeeper
 	waits   writeWaiter
 
 	orders   chan inputOrder // a turn -> writeLoop; capacity 1: the writeLoop has at most one
@@ -91,7 +95,7 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 	// A terminal that reads lines with echo off: the program asks for a password, which policy may leave to a person.
 	hidden := q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
 	if err == nil && hidden {
-		err = p.waiting.deny(q)
+		err = p.secrets.deny(q)
 	}
 	if err == nil {
 		err = p.checkQueue(q)
@@ -104,7 +108,7 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 			clear(q.data)
 		}
 		if m.in.person {
-			p.waiting.secretRefused(err)
+			p.secrets.secretRefused(err)
 		}
 		m.reply.fail(err)
 		return false
@@ -256,7 +260,7 @@ func (p *inputPart) queueFull(format string, args ...any) *Error {
 func (p *inputPart) beginFirst() {
 	for len(p.queue.items) > 0 && !p.queue.writing {
 		q := p.queue.items[0]
-		if p.waiting.denyLate(q) {
+		if p.secrets.denyLate(q) {
 			continue
 		}
 		p.noteTyped(q)

@@ -2,8 +2,63 @@ package jobs
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
+
+	"shelld/jobs/internal/turn"
 )
+
+// An actor runs the turns of one job, and owns its parts. Only its own files and those that make and remove jobs know it:
+// the Job is for everybody else.
+type actor struct {
+	Job
+	manager *Manager
+
+	missed  atomic.Bool // the holder of the turn must run another one when it has released the turn
+	quit    atomic.Bool // no more turns; set in a turn
+	leaving func()      // not nil: the job is forgotten; called when its loop has ended
+	timer   *time.Timer
+
+	starting starting
+
+	// The parts, each of which owns its state:
+	changes changesPart
+	shell   shellPart
+	limits  limitsPart
+	waiting waitingPart
+	ending  endingPart
+	display displayPart
+	input   inputPart
+	waits   waitsPart
+	reads   readsPart
+	runs    runsPart
+	kills   killsPart
+	files   filesPart
+	asking  askingPart
+	idle    idlePart
+}
+
+func newJob(m *Manager, id ID, spec Spec) *actor {
+	a := &actor{manager: m, timer: time.NewTimer(time.Hour), Job: Job{receiver: spec.Sink, base: base{
+		id: id, spec: spec, mgr: &m.services, log: m.log, epoch: time.Now(),
+		vacant: make(chan struct{}),
+		ended:  make(chan struct{}),
+		done:   make(chan struct{}),
+		mail:   turn.NewMailbox[message](),
+		lock:   turn.NewLock(),
+	}}}
+	a.newParts()
+	a.output = outputs{j: &a.base, grew: make(chan struct{}, 1), ends: make(chan streamEnd), unread: map[Stream]int64{}, tape: &a.files}
+	a.starting = starting{j: a}
+	if a.receiver == nil {
+		a.receiver = nullSink{}
+	}
+	a.sink = a.receiver
+	a.output.budget.max = spec.Limits.OutputBytes
+	a.display.queries.others = spec.SinkAnswers
+	a.st.status = StatusStarting
+	return a
+}
 
 // newParts makes the parts of a job, in the order in which turns visit them: a part's results are visible to the parts
 // after it in the same turn.
@@ -21,20 +76,20 @@ func (a *actor) newParts() {
 	b := &a.base
 	a.changes = changesPart{j: b, waits: &a.waits, waiting: &a.waiting}
 	a.shell = shellPart{j: b, asking: &a.asking, input: &a.input, waiting: &a.waiting, waits: &a.waits}
-	a.limits.j, a.limits.ending = b, &a.ending
-	a.waiting.j, a.waiting.display, a.waiting.files = b, &a.display, &a.files
-	a.waiting.input, a.waiting.shell, a.waiting.waits = &a.input, &a.shell, &a.waits
+	a.limits = limitsPart{j: b, ending: &a.ending}
+	a.waiting = waitingPart{j: b, display: &a.display, files: &a.files, input: &a.input, writes: &a.input, shell: &a.shell, waits: &a.waits}
 	a.ending = endingPart{
 		j: b, jobs: a.manager, changes: &a.changes, display: &a.display, files: &a.files, input: &a.input, kills: &a.kills,
 		limits: &a.limits, runs: &a.runs, shell: &a.shell, hints: make(chan *Hint, 1),
 	}
-	a.display.j, a.display.files, a.display.waits, a.display.ending, a.display.input = b, &a.files, &a.waits, &a.ending, &a.input
-	a.input.j, a.input.asking, a.input.files = b, &a.asking, &a.files
-	a.input.shell, a.input.waiting, a.input.waits = &a.shell, &a.waiting, &a.waits
-	a.input.queue.bytes, a.input.orders, a.input.wrote = &a.queued, make(chan inputOrder, 1), make(chan writeDone)
+	a.display.j, a.display.ending, a.display.files, a.display.input, a.display.waits = b, &a.ending, &a.files, &a.input, &a.waits
+	a.input = inputPart{
+		j: b, asking: &a.asking, files: &a.files, shell: &a.shell, waiting: &a.waiting, secrets: &a.waiting, waits: &a.waits,
+		queue: inputQueue{bytes: &a.queued}, orders: make(chan inputOrder, 1), wrote: make(chan writeDone),
+	}
 	a.waits = waitsPart{
-		j: b, display: &a.display, waiting: &a.waiting, shell: &a.shell, changes: &a.changes, ending: &a.ending, input: &a.input,
-		reads: &a.reads, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},
+		j: b, changes: &a.changes, display: &a.display, ending: &a.ending, input: &a.input, reads: &a.reads, shell: &a.shell,
+		waiting: &a.waiting, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},
 	}
 	a.reads = readsPart{j: b, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
 	a.runs = runsPart{j: b, ending: &a.ending, waiting: &a.waiting}

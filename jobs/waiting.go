@@ -129,14 +129,17 @@ type (
 	}
 	// A waitRecorder records in info.json that a job waits for input.
 	waitRecorder interface{ recordWait(now time.Time) }
-	// An inputSource has the input that a client types.
+	// An inputSource has the input that is not yet written.
 	inputSource interface {
 		isTyped() bool
 		owesAnswer() bool
 		first() *queued
+		withdraw(q *queued, err *Error)
+	}
+	// A writer queues the writes that were held back.
+	writer interface {
 		compose(in Input) (q *queued, partial int, refusal *Error)
 		enqueue(m writeMsg) bool
-		withdraw(q *queued, err *Error)
 	}
 	// A watchedShell is a shell with integration, about which a probe may have to decide.
 	watchedShell interface {
@@ -162,6 +165,7 @@ type waitingPart struct {
 	display querier
 	files   waitRecorder
 	input   inputSource
+	writes  writer
 	shell   watchedShell
 	waits   timedWaiter
 

@@ -144,7 +144,7 @@ func (p *waitingPart) interrupts(in Input) bool {
 	if p.j.term == nil {
 		return false
 	}
-	q, _, err := p.input.compose(in)
+	q, _, err := p.writes.compose(in)
 	if q != nil {
 		clear(q.data) // echo may be off
 	}
@@ -178,7 +178,7 @@ func (p *waitingPart) releaseHeld() {
 			return
 		}
 		l.writeQ = l.writeQ[1:]
-		p.input.enqueue(h.msg) // It refuses the write if the wait is over.
+		p.writes.enqueue(h.msg) // It refuses the write if the wait is over.
 	}
 }
 
