@@ -83,7 +83,7 @@ type base struct {
 	process   atomic.Pointer[processHandle] // for ending the job without its loop
 	public    atomic.Pointer[Info]          // for callers that must not wait for a turn; nil before the start
 	holds     holds                         // the readers of the files
-	wants     wants                         // what the client wants to be told of
+	wants     wants                         // the reports that the client has asked for
 	queued    atomic.Int64                  // bytes of input that are not yet written
 
 	vacant chan struct{} // closed by run when nothing of the job is left, or it failed to start
@@ -111,6 +111,37 @@ type turns interface {
 	attend()
 	here(happened func()) bool
 	isLeaving() bool // the job is forgotten: it takes no more requests
+}
+
+// A part is one concern of a job. It owns its state, which is accessed only in turns. Each turn visits the parts in the
+// order of newParts.
+type part interface {
+	review(now time.Time)        // act on everything that may have become true
+	due(now time.Time) time.Time // when time alone can make something true; zero: never
+	cancel(tok *token) bool      // withdraw the request, if it is one of this part
+	pending() int                // the number of requests that are kept and not yet answered
+	fail(err *Error)             // the job is gone: answer all requests
+	shutdown(why func() *Error)  // the server ends: answer the requests that do not wait for the job's end
+	exited(why func() *Error)    // answer the requests that only the leader could have satisfied
+	inform(info *Info)           // add the part's share of the job's info; also called outside a turn
+}
+
+// noPart is embedded in parts. It has the methods that most of them do not need.
+type noPart struct{}
+
+func (noPart) review(time.Time)        {}
+func (noPart) due(time.Time) time.Time { return time.Time{} }
+func (noPart) cancel(*token) bool      { return false }
+func (noPart) pending() int            { return 0 }
+func (noPart) fail(*Error)             {}
+func (noPart) shutdown(func() *Error)  {}
+func (noPart) exited(func() *Error)    {}
+func (noPart) inform(*Info)            {}
+
+// wants are the reports that a client has asked for. Any goroutine may set it.
+type wants struct {
+	waiting atomic.Bool  // whether the job waits for input
+	screen  atomic.Int64 // changes of the screen: the interval in nanoseconds; 0: none
 }
 
 type processHandle struct{ process }
@@ -147,6 +178,9 @@ func (j *base) ask(m message) {
 	}
 	j.turns.attend()
 }
+
+// background runs f in a goroutine of its own, which must end soon after the job: Close waits for it.
+func (j *base) background(f func()) { j.output.loops.Go(f) }
 
 func (j *base) gone() *Error {
 	e := errorf(CodeJobNotFound, "job %d is gone: it was removed, or forgotten because it closed long ago", j.id)
@@ -212,8 +246,42 @@ func (j *base) End(name Stream) int64 {
 	return 0
 }
 
+// barrier returns the present end of each stream, as a barrier for an event.
+func (j *base) barrier() map[Stream]int64 {
+	after := map[Stream]int64{}
+	for _, st := range j.output.streams {
+		after[st.name] = st.spool.End()
+	}
+	return after
+}
+
+// Hold keeps the job's files until release is called, even if the job is removed meanwhile. It is for an answer that
+// quotes output. release may be called more than once.
+func (j *base) Hold() (release func()) { return j.holds.hold(&j.holds.answers) }
+
+// HoldUnsent keeps the job's files from being deleted when the server lets go of the job. It does not protect them
+// from a removal. It is for output that is being sent.
+func (j *base) HoldUnsent() (release func()) { return j.holds.hold(&j.holds.lanes) }
+
 func (j *base) canceled() *Error {
 	e := errorf(CodeCanceled, "the request was cancelled; job %d keeps running", j.id)
+	e.Handle = j.id
+	return e
+}
+
+// over returns the error for a request that needs a live job.
+func (j *base) over() *Error {
+	return errorf(CodeJobExited, "job %d %s; start it again", j.id, exitText(j.st.exit)).about(j)
+}
+
+// about adds the job to an error, and the leader's exit if it is known.
+func (e *Error) about(j *base) *Error {
+	e.Handle, e.Exit = j.id, j.st.exit
+	return e
+}
+
+func (j *base) notInteractive(format string, args ...any) *Error {
+	e := errorf(CodeNotInteractive, format, args...)
 	e.Handle = j.id
 	return e
 }
@@ -254,6 +322,13 @@ func (j *base) snapshot() Info {
 	return j.clean(info)
 }
 
+// inform lets each part add its share of the job's info.
+func (j *base) inform(info *Info) {
+	for _, p := range j.parts {
+		p.inform(info)
+	}
+}
+
 func (j *base) closeDescriptors() {
 	for _, st := range j.output.streams {
 		_ = st.src.Close() // Best effort: nothing more is read or owed.
@@ -273,12 +348,6 @@ func (j *base) closeDescriptors() {
 // isVacant reports whether nothing of the job is left and all its output is stored.
 func (j *base) isVacant() bool { return j.st.step >= stepFiles }
 
-func (j *base) notInteractive(format string, args ...any) *Error {
-	e := errorf(CodeNotInteractive, format, args...)
-	e.Handle = j.id
-	return e
-}
-
 // modes returns the terminal modes that the job's programs have requested so far.
 func (j *base) modes() screen.Modes { return j.heard.last().Modes }
 
@@ -286,6 +355,21 @@ func (j *base) modes() screen.Modes { return j.heard.last().Modes }
 func (j *base) canWait() bool {
 	return j.looker != nil && j.stdin != nil && j.st.exit == nil
 }
+
+// VariablesAreFixed returns the error for a change of the environment that the job was started with: on no system can
+// a process change the environment of another process.
+func (j *base) VariablesAreFixed() *Error {
+	const why = "the environment of job %d cannot be changed: a program's environment is fixed at its start"
+	e := errorf(CodeUnsupported, why+"; start another job with env, or, if it is a shell, type the assignment into it (export NAME=value)", j.id)
+	if now := j.Published(); now != nil && !now.Live() {
+		e = errorf(CodeUnsupported, why+", and the job has ended; start another one with env", j.id)
+	}
+	e.Name, e.Pointer = "handle", "/handle"
+	return e
+}
+
+// grace is the time between TERM and KILL if the server ends the job.
+func (j *base) grace() time.Duration { return j.mgr.settings.limits.ShutdownGrace }
 
 // holds counts the readers of a job's files. The deletion of the files waits for them.
 type holds struct {
@@ -321,37 +405,6 @@ func (h *holds) change(f func()) {
 	}
 }
 
-// over returns the error for a request that needs a live job.
-func (j *base) over() *Error {
-	return errorf(CodeJobExited, "job %d %s; start it again", j.id, exitText(j.st.exit)).about(j)
-}
-
-// about adds the job to an error, and the leader's exit if it is known.
-func (e *Error) about(j *base) *Error {
-	e.Handle, e.Exit = j.id, j.st.exit
-	return e
-}
-
-// VariablesAreFixed returns the error for a change of the environment that the job was started with: on no system can
-// a process change the environment of another process.
-func (j *base) VariablesAreFixed() *Error {
-	const why = "the environment of job %d cannot be changed: a program's environment is fixed at its start"
-	e := errorf(CodeUnsupported, why+"; start another job with env, or, if it is a shell, type the assignment into it (export NAME=value)", j.id)
-	if now := j.Published(); now != nil && !now.Live() {
-		e = errorf(CodeUnsupported, why+", and the job has ended; start another one with env", j.id)
-	}
-	e.Name, e.Pointer = "handle", "/handle"
-	return e
-}
-
-// Hold keeps the job's files until release is called, even if the job is removed meanwhile. It is for an answer that
-// quotes output. release may be called more than once.
-func (j *base) Hold() (release func()) { return j.holds.hold(&j.holds.answers) }
-
-// HoldUnsent keeps the job's files from being deleted when the server lets go of the job. It does not protect them
-// from a removal. It is for output that is being sent.
-func (j *base) HoldUnsent() (release func()) { return j.holds.hold(&j.holds.lanes) }
-
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -368,60 +421,3 @@ func earliest(a, b time.Time) time.Time {
 }
 
 func ptr[T any](v T) *T { return &v }
-
-// wants is what a client wants to be told of. Any goroutine may set it.
-type wants struct {
-	waiting atomic.Bool  // whether the job waits for input
-	screen  atomic.Int64 // changes of the screen: the interval in nanoseconds; 0: none
-}
-
-// A part is one concern of a job. It owns its state, which is accessed only in turns. Each turn visits the parts in the
-// order of newParts.
-type part interface {
-	review(now time.Time)        // act on everything that may have become true
-	due(now time.Time) time.Time // when time alone can make something true; zero: never
-	cancel(tok *token) bool      // withdraw the request, if it is one of this part
-	pending() int                // the number of requests that are kept and not yet answered
-	fail(err *Error)             // the job is gone: answer all requests
-	shutdown(why func() *Error)  // the server ends: answer the requests that do not wait for the job's end
-	exited(why func() *Error)    // answer the requests that only the leader could have satisfied
-	inform(info *Info)           // add the part's share of the job's info; also called outside a turn
-}
-
-// noPart is embedded in parts. It has the methods that most of them do not need.
-type noPart struct{}
-
-func (noPart) review(time.Time)        {}
-func (noPart) due(time.Time) time.Time { return time.Time{} }
-func (noPart) cancel(*token) bool      { return false }
-func (noPart) pending() int            { return 0 }
-func (noPart) fail(*Error)             {}
-func (noPart) shutdown(func() *Error)  {}
-func (noPart) exited(func() *Error)    {}
-func (noPart) inform(*Info)            {}
-
-// inform lets each part add its share of the job's info.
-func (j *base) inform(info *Info) {
-	for _, p := range j.parts {
-		p.inform(info)
-	}
-}
-
-// A job is forgotten if a client removes it or if enough others have closed since. It then takes no more requests.
-// Earlier requests are answered first: disk reads and the matching of stored output go on beside the loop, and a client
-// that asks for output and then removes the job gets its output.
-
-// background runs f in a goroutine of its own, which must end soon after the job: Close waits for it.
-func (j *base) background(f func()) { j.output.loops.Go(f) }
-
-// grace is the time between TERM and KILL if the server ends the job.
-func (j *base) grace() time.Duration { return j.mgr.settings.limits.ShutdownGrace }
-
-// barrier returns the present end of each stream, as a barrier for an event.
-func (j *base) barrier() map[Stream]int64 {
-	after := map[Stream]int64{}
-	for _, st := range j.output.streams {
-		after[st.name] = st.spool.End()
-	}
-	return after
-}

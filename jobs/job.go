@@ -32,7 +32,7 @@ type listing struct {
 	textBytes int64 // length of its stdin text
 }
 
-// The requests to a job. Each request is a message to the job. The file that defines the message also handles it.
+// The requests to a job. Each request is a message to the job. deliver.go has the part that handles it.
 
 // Info asks for the current information about the job, in its turn among the other requests.
 func (j *Job) Info() Pending[Info] {

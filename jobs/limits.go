@@ -1,17 +1,18 @@
 package jobs
 
-import (
-	"time"
-)
+import "time"
+
+// A jobEnder ends the processes of a job.
+type jobEnder interface {
+	end(why Reason, o KillOptions)
+}
 
 // limitsPart ends a job that exceeds a limit or its lifetime.
 type limitsPart struct {
 	noPart
 	j *base
 
-	ending interface {
-		end(why Reason, o KillOptions)
-	}
+	ending jobEnder
 
 	killAt        time.Time // when it is ended; zero: never, or already done
 	wroteTooMuch  bool      // so it is being ended

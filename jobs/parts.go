@@ -8,8 +8,8 @@ import (
 	"shelld/jobs/internal/turn"
 )
 
-// An actor runs the turns of one job, and owns its parts. Only its own files and those that make and remove jobs know it:
-// the Job is for everybody else.
+// An actor runs the turns of one job, and owns its parts. Only the files that make, start and remove jobs use it. All
+// others have the Job, or its base.
 type actor struct {
 	Job
 	manager *Manager
