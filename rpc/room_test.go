@@ -116,17 +116,16 @@ func (b *bulk) answers(n, length int) (long int) {
 	return long
 }
 
-// inUse records the memory in use; the first time it sets the base. The server allocates while this is measured, so a
-// new maximum counts only if it is found several times: garbage is collected in between.
+// inUse records the memory in use; the first time it sets the base. The server allocates while this is measured, so
+// that more than the bound counts only if it is found several times: garbage is collected in between.
 func (b *bulk) inUse() {
 	least := uint64(math.MaxUint64)
 	for range 4 {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
-		least = min(least, m.HeapAlloc)
-		if b.base != 0 && least <= b.base+b.largest {
-			return
+		if least = min(least, m.HeapAlloc); least <= b.base+bulkBound {
+			break
 		}
 	}
 	if b.base == 0 {
