@@ -338,7 +338,7 @@ func (p *waitsPart) holds(w *wait, i int, now time.Time) bool {
 	case UntilBytes:
 		return p.came(w) >= c.Bytes && !p.asks(w, i)
 	case UntilInput:
-		return p.waiting.holdsInput(w, &c.Input) && !p.asks(w, i)
+		return p.waiting.holdsInput(w, &w.spec.Until[i].Input) && !p.asks(w, i)
 	case UntilPort:
 		return w.listens(i)
 	case UntilCommand:
