@@ -309,8 +309,7 @@ func TestCloseWaitsWhileSomethingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newManager(slog.New(slog.DiscardHandler))
 		for i := range 20 {
-			j := &Job{done: make(chan struct{})}
-			j.actor.mail = turn.NewMailbox[message]()
+			j := &Job{base: base{done: make(chan struct{}), mail: turn.NewMailbox[message]()}}
 			close(j.done)
 			m.registry.jobs[ID(i)] = j
 			j.output.loops.Go(func() { time.Sleep(time.Duration(i) * shutdownSlack * 4 / 5) })

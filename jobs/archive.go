@@ -57,10 +57,20 @@ type archive struct {
 	owed  []errand // final records of jobs that could not be written to the disk
 }
 
+// filed are the files of a job.
+type filed interface {
+	recordLiving(info Info) error // writes the record, unless a later one was written
+	replaceRecord(info Info) error
+	outputFileFailed(err error)
+	deleteFiles() error
+	latest() *Info
+}
+
 // An errand is a task for the archive.
 type errand struct {
 	what errandKind
-	job  *Job
+	id   ID // of the job
+	job  filed
 	info Info        // the record to be written
 	then func(error) // called by run when the errand is done
 }
@@ -199,16 +209,6 @@ func (a *archive) tidy(ctx context.Context, p *Persist) {
 	}
 }
 
-// storeError returns an error that names the file of err, or path if err has none.
-func storeError(err error, path string) *Error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		path = p.Path
-	}
-	e := errorf(CodeOutputFileError, "%s: %s", path, errnoText(err))
-	e.Path, e.Errno = path, errnoText(err)
-	return e
-}
-
 // folder returns the directory of a job. It does not make the directory.
 func (a *archive) folder(id ID) *store.Folder {
 	return a.session.Folder(strconv.FormatInt(int64(id), 10))
@@ -304,13 +304,13 @@ func (a *archive) do(e errand) {
 	defer a.steps.Add(1)
 	switch e.what {
 	case errandRecord:
-		switch err := e.job.files.writeInfo(e.info, infoLiving, e.job.files.placed); {
+		switch err := e.job.recordLiving(e.info); {
 		case err == nil:
 			a.pay(false)
 		case isResource(err):
-			a.recordLater(e.job)
+			a.recordLater(e.id, e.job)
 		default:
-			e.job.files.outputFileFailed(err)
+			e.job.outputFileFailed(err)
 		}
 	case errandPay:
 		a.pay(false)
@@ -332,10 +332,10 @@ func (a *archive) do(e errand) {
 
 // recordLater schedules another write of a job's record, for when there may be free descriptors again. A record that
 // was written meanwhile, a final one among them, is not replaced by an older one.
-func (a *archive) recordLater(j *Job) {
+func (a *archive) recordLater(id ID, j filed) {
 	time.AfterFunc(recordTime, func() {
-		if p := j.Published(); p != nil {
-			a.put(errand{what: errandRecord, job: j, info: *p})
+		if p := j.latest(); p != nil {
+			a.put(errand{what: errandRecord, id: id, job: j, info: *p})
 		}
 	})
 }
@@ -355,7 +355,7 @@ func (a *archive) drop() {
 
 func (a *archive) delete(e errand) {
 	a.owed = slices.DeleteFunc(a.owed, func(o errand) bool { return o.job == e.job })
-	e.then(e.job.files.deleteFiles())
+	e.then(e.job.deleteFiles())
 	a.pay(false)
 }
 
@@ -366,12 +366,12 @@ func (a *archive) delete(e errand) {
 func (a *archive) pay(last bool) {
 	var waits []errand
 	for i, e := range a.owed {
-		err := e.job.files.replaceInfo(e.info, e.job.files.stored())
+		err := e.job.replaceRecord(e.info)
 		a.steps.Add(1)
 		if err == nil {
 			continue
 		}
-		a.log.Debug("the state of a job still cannot be written to disk", "job", e.job.id, "error", err)
+		a.log.Debug("the state of a job still cannot be written to disk", "job", e.id, "error", err)
 		if !last {
 			a.payLater(err)
 		}
@@ -401,3 +401,7 @@ func (a *archive) takes() {
 		a.put(errand{what: errandPay})
 	}
 }
+
+// recordTime is the maximum delay until the start or the exit of a job is written. Due to the delay, a command that
+// ends at once costs one write instead of three.
+const recordTime = 100 * time.Millisecond

@@ -22,9 +22,9 @@ func TestArchiveEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range c.drops {
-				j := withParts(&Job{})
-				j.files.folder = a.folder(ID(i + 1))
-				a.put(errand{what: errandDrop, job: j, then: func(error) { time.Sleep(c.each) }}) // in fake time
+				j := withParts(&actor{})
+				j.folder = a.folder(ID(i + 1))
+				a.put(errand{what: errandDrop, id: j.id, job: &j.files, then: func(error) { time.Sleep(c.each) }}) // in fake time
 			}
 			began := time.Now()
 			got := a.close()

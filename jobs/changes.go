@@ -1,137 +1,69 @@
 package jobs
 
 import (
-	"shelld/jobs/internal/keeper"
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/keeper"
 )
 
-// A Change is a property of a job that may change. Several can be joined by or.
-type Change uint
-
-const (
-	ChangeStatus      Change = 1 << iota // running, stopped
-	ChangeTitle                          // of the terminal
-	ChangeDirectory                      // current directory as reported by the program
-	ChangeBell                           // it rang
-	ChangeSize                           // of the terminal
-	ChangeForeground                     // the process there
-	ChangeOutputFile                     // it cannot be written any more
-	ChangeIntegration                    // of the shell: another program has replaced it
+type (
+	// A portProber probes the ports on which a job listens.
+	portProber interface {
+		// lookPortsFor makes a request for the info wait for a probe. It returns false if no ports can be determined.
+		lookPortsFor(m infoMsg, info Info) bool
+	}
+	// A waitProber probes whether a job waits for input.
+	waitProber interface{ answerLookedAt(m infoMsg, info Info) }
 )
-
-// Changed holds the changed properties of a job with their new values. A value counts if its Change is in What.
-type Changed struct {
-	What        Change
-	Status      Status
-	Signal      string // that stopped it, with SIG; "" if it runs
-	Title       string
-	Directory   string // "" = not known
-	Bells       int64  // since the start
-	Cols, Rows  int
-	Foreground  *Process // nil = not known
-	OutputFile  OutputFileError
-	Integration string // the family of the shell; "" = it has no integration any more
-}
-
-// An OutputFileError is the reason why an output file is not complete.
-type OutputFileError struct{ Path, Reason string }
-
-// Add joins a later change to c.
-func (c *Changed) Add(later Changed) {
-	c.What |= later.What
-	has := func(w Change) bool { return later.What&w != 0 }
-	if has(ChangeStatus) {
-		c.Status, c.Signal = later.Status, later.Signal
-	}
-	if has(ChangeTitle) {
-		c.Title = later.Title
-	}
-	if has(ChangeDirectory) {
-		c.Directory = later.Directory
-	}
-	if has(ChangeBell) {
-		c.Bells = later.Bells
-	}
-	if has(ChangeSize) {
-		c.Cols, c.Rows = later.Cols, later.Rows
-	}
-	if has(ChangeForeground) {
-		c.Foreground = later.Foreground
-	}
-	if has(ChangeOutputFile) {
-		c.OutputFile = later.OutputFile
-	}
-	if has(ChangeIntegration) {
-		c.Integration = later.Integration
-	}
-}
-
-// laterBarrier returns a barrier that waits for the output of both.
-func laterBarrier(a, b map[Stream]int64) map[Stream]int64 {
-	all := map[Stream]int64{}
-	for _, m := range []map[Stream]int64{a, b} {
-		for s, off := range m {
-			all[s] = max(all[s], off)
-		}
-	}
-	return all
-}
-
-// Join adds a later Changed event to this one, which then waits for the output of both.
-func (e *Event) Join(later Event) {
-	c := *e.Changed // other goroutines may hold the old one
-	c.Add(*later.Changed)
-	e.Changed, e.After = &c, laterBarrier(e.After, later.After)
-}
 
 // changesPart reports changes of a job to the client, and probes the foreground of its terminal.
 type changesPart struct {
 	noPart
-	j *Job
+	j *base
 
-	untold    Changed // to be reported in this turn
-	bells     int64   // reported so far
-	groups    uint64  // display.groups as the loop last saw it
-	lookAgain bool    // the foreground may have changed
-	lookReads uint64  // display.reads at the loop's last foreground probe
-	unsettled int     // number of outputs that still cause another probe
-	looking   bool    // a probe for the loop is under way
-	looks     uint64  // number of the last probe that has begun, those for clients included
-	looked    uint64  // number of the last probe whose result counts
+	waits   portProber
+	waiting waitProber
+
+	bells     int64  // reported so far
+	groups    uint64 // display.groups as the loop last saw it
+	lookAgain bool   // the foreground may have changed
+	lookReads uint64 // display.reads at the loop's last foreground probe
+	unsettled int    // number of outputs that still cause another probe
+	looking   bool   // a probe for the loop is under way
+	looks     uint64 // number of the last probe that has begun, those for clients included
+	looked    uint64 // number of the last probe whose result counts
 }
 
 // review reports all changes since the last review as one event: so a title that changes a million times costs at most
 // one event per turn.
 func (p *changesPart) review(time.Time) {
-	if p.j.display.heard != nil {
+	if p.j.heard != nil {
 		p.takeTold()
 	}
-	if p.untold.What == 0 {
+	if p.j.untold.What == 0 {
 		return
 	}
-	c := p.untold
-	p.untold = Changed{}
+	c := p.j.untold
+	p.j.untold = Changed{}
 	p.j.publish()
-	p.j.sink.Event(Event{After: p.j.waits.barrier(), Changed: &c})
+	p.j.sink.Event(Event{After: p.j.barrier(), Changed: &c})
 }
 
 // takeTold takes over the properties that programs have set in the output.
 func (p *changesPart) takeTold() {
-	told, groups, reads := p.j.display.heard.latest()
+	told, groups, reads := p.j.heard.latest()
 	if told.Title != p.j.info.Title {
 		p.j.info.Title = told.Title
-		p.untold.Add(Changed{What: ChangeTitle, Title: told.Title})
+		p.j.untold.Add(Changed{What: ChangeTitle, Title: told.Title})
 	}
-	if told.Directory != p.j.info.CurrentDirectory && !p.j.shell.watch.tellsDirectory() {
+	if told.Directory != p.j.info.CurrentDirectory && !p.j.shellTells {
 		p.j.info.CurrentDirectory = told.Directory
-		p.untold.Add(Changed{What: ChangeDirectory, Directory: told.Directory})
+		p.j.untold.Add(Changed{What: ChangeDirectory, Directory: told.Directory})
 	}
 	if told.Bells != p.bells {
 		p.bells = told.Bells
-		p.untold.Add(Changed{What: ChangeBell, Bells: told.Bells})
+		p.j.untold.Add(Changed{What: ChangeBell, Bells: told.Bells})
 	}
 	if !p.looking && p.j.term != nil {
 		p.reviewForeground(groups, reads)
@@ -162,11 +94,11 @@ func (p *Process) unsettled(before *Process) bool {
 
 // noteStopped reports that the leader was stopped, and by which signal, or that it continues.
 func (p *changesPart) noteStopped(is bool, signal string) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	before := p.j.st.status
 	if p.j.st.stopped(is); p.j.st.status != before {
-		p.untold.Add(Changed{What: ChangeStatus, Status: p.j.st.status, Signal: signal})
-		p.lookAgain = p.j.display.heard != nil
+		p.j.untold.Add(Changed{What: ChangeStatus, Status: p.j.st.status, Signal: signal})
+		p.lookAgain = p.j.heard != nil
 	}
 }
 
@@ -176,19 +108,11 @@ func (p *changesPart) look(m foregroundMsg) {
 	p.looks++
 	m.number = p.looks
 	term, leader := p.j.term, p.j.info.PID
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		f, err := term.Foreground(leader)
-		m.foreground, m.failed = p.somebody(f), err != nil
+		m.foreground, m.failed = p.j.redaction.foreground(f), err != nil
 		p.j.post(m)
 	})
-}
-
-// somebody returns the foreground process, or nil if none was found.
-func (p *changesPart) somebody(f proc.Foreground) *Process {
-	if f.PID == 0 {
-		return nil
-	}
-	return &Process{f.PID, p.j.redaction.command(f.Command)}
 }
 
 func (p *changesPart) onForeground(m foregroundMsg) {
@@ -202,18 +126,18 @@ func (p *changesPart) onForeground(m foregroundMsg) {
 			if m.foreground.unsettled(before) {
 				p.unsettled = settleLooks
 			}
-			p.untold.Add(Changed{What: ChangeForeground, Foreground: m.foreground})
+			p.j.untold.Add(Changed{What: ChangeForeground, Foreground: m.foreground})
 		}
 	}
 	if m.asked != nil {
-		p.j.waiting.answerLookedAt(*m.asked, m.answer(p.j.info.Foreground))
+		p.waiting.answerLookedAt(*m.asked, m.answer(p.j.info.Foreground))
 	}
 }
 
 // onInfo answers with the info of the job as it is now, and with a new probe of its foreground.
 func (p *changesPart) onInfo(m infoMsg) {
 	info := p.j.snapshot()
-	if !p.j.waits.lookPortsFor(m, info) {
+	if !p.waits.lookPortsFor(m, info) {
 		p.answerInfo(m, info)
 	}
 }
@@ -223,7 +147,7 @@ func (p *changesPart) answerInfo(m infoMsg, info Info) {
 		return
 	}
 	if p.j.term == nil || p.j.told() {
-		p.j.waiting.answerLookedAt(m, info)
+		p.waiting.answerLookedAt(m, info)
 		return
 	}
 	p.look(foregroundMsg{asked: &m, info: info})
@@ -251,7 +175,7 @@ type livingMsg struct {
 	known bool
 }
 
-func (m livingMsg) deliver(j *Job) { j.changes.onLiving(m) }
+func (livingMsg) message() {}
 
 // fail answers the request of a probe that no turn will handle any more.
 func (m livingMsg) fail(error) { m.asked.reply.ok(m.info) }
@@ -264,18 +188,11 @@ func (p *changesPart) lookBehind(m infoMsg, info Info) bool {
 	if !ok || info.Status != StatusExited || p.j.st.status != StatusExited || p.j.st.empty {
 		return false
 	}
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		list, known := t.Living()
-		p.j.post(livingMsg{m, info, p.processes(list), known})
+		p.j.post(livingMsg{m, info, p.j.redaction.processes(list), known})
 	})
 	return true
-}
-
-func (p *changesPart) processes(list []keeper.Proc) (all []Process) {
-	for _, one := range list {
-		all = append(all, Process{one.PID, p.j.redaction.command(one.Command)})
-	}
-	return all
 }
 
 // onLiving stores the result for job/list as well. If the job has closed since, the answer has the info from the time

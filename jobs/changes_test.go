@@ -91,11 +91,11 @@ func TestInfoIsNotBehindTheOutput(t *testing.T) {
 		f := startFake(t, &recorder{})
 		f.out.data <- []byte("x")
 		synctest.Wait()
-		f.display.heard.read([]byte("\x1b]0;new\a\x1b[?1h")) // the readLoop waits for data
+		f.display.j.heard.read([]byte("\x1b]0;new\a\x1b[?1h")) // the readLoop waits for data
 		if info := must(t, f.Info()); info.Title != "new" {
 			t.Errorf("title %q", info.Title)
 		}
-		if m := f.display.modes(); m != (screen.Modes{ApplicationCursor: true}) {
+		if m := f.display.j.modes(); m != (screen.Modes{ApplicationCursor: true}) {
 			t.Errorf("modes %+v", m)
 		}
 		f.end()
@@ -137,23 +137,23 @@ func TestManyTitlesAreFewEvents(t *testing.T) {
 
 func TestForegroundLooksComeInAnyOrder(t *testing.T) {
 	j := newJob(newManager(nil), 1, Spec{})
-	defer j.actor.timer.Stop()
+	defer j.timer.Stop()
 	j.st.status = StatusRunning
 	find := func(number uint64, p *Process) { j.changes.onForeground(foregroundMsg{number: number, foreground: p}) }
 	vim, vim2 := &Process{5, "vim"}, &Process{5, "vim"}
 	find(2, vim)
 	find(1, &Process{4, "older"})
-	if got := describe(&j.changes.untold); got != "foreground &{5 vim}" || j.info.Foreground != vim {
+	if got := describe(&j.untold); got != "foreground &{5 vim}" || j.info.Foreground != vim {
 		t.Errorf("changed: %s; foreground %v", got, j.info.Foreground)
 	}
-	j.changes.untold = Changed{}
+	j.untold = Changed{}
 	find(3, vim2)
 	j.changes.onForeground(foregroundMsg{number: 4, failed: true})
-	if j.changes.untold.What != 0 {
-		t.Errorf("changed: %s, though nothing has", describe(&j.changes.untold))
+	if j.untold.What != 0 {
+		t.Errorf("changed: %s, though nothing has", describe(&j.untold))
 	}
 	find(5, nil)
-	if got := describe(&j.changes.untold); got != "foreground <nil>" {
+	if got := describe(&j.untold); got != "foreground <nil>" {
 		t.Errorf("changed: %s", got)
 	}
 	// A late answer has the info of the time of the request, with the foreground found since.

@@ -1,19 +1,13 @@
 package jobs
 
 import (
-	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
-
-	"shelld/jobs/internal/roots"
 )
 
 // Before an action, the person at the client may have to confirm it. A goroutine waits for the answer outside of the
 // turn:
 //
-//	a start               run itself, between plan and launch (confirm_env.go)
+//	a start               run itself, between plan and launch (allowStart)
 //	a kill, a signal, a write, a command for a shell, a change of its variables
 //	                      one per request, which posts the request to the loop again (confirm_ask.go)
 //
@@ -62,10 +56,6 @@ func (c *ConfirmPolicy) InEffect(a Action) Verdict {
 	}
 }
 
-// An Asker identifies, for the caller, the request for which a person may have to be asked. This package does not
-// interpret it.
-type Asker string
-
 // A Question is a question to the person at the client. It contains no secret value.
 type Question struct {
 	Action  Action
@@ -78,11 +68,11 @@ type Question struct {
 
 	StdinFile, StdoutFile, StderrFile string // of a start, as it names them; "" = none
 
-	// Of a start (confirm_env.go):
+	// Of a start (addEnvironment):
 	Variables   map[string]*string // the variables set by the client that change which commands run; nil value: unset
 	Environment string             // equal for starts that get the same variables; reveals nothing of them
 
-	mgr     *Manager
+	of      *confirms
 	key     string      // an answer "always" to one question answers all with the same key; "" = only this one
 	answers chan Answer // capacity 1, for the first answer
 }
@@ -104,7 +94,7 @@ func (q *Question) AlwaysKept() bool { return q.key != "" }
 // block.
 func (q *Question) Answer(a Answer) {
 	if a == AnswerAlways && q.key != "" {
-		q.mgr.confirms.allow(q.key)
+		q.of.allow(q.key)
 	}
 	q.settle(a)
 }
@@ -160,7 +150,7 @@ func (c *confirms) end(q *Question) {
 
 // askPerson asks the person, unless an earlier answer "always" covers the question. The answer comes on q.answers. The
 // caller must call end when it does not wait for it any more.
-func (m *Manager) askPerson(q *Question) (end func()) {
+func (m *services) askPerson(q *Question) (end func()) {
 	if !m.confirms.begin(q) {
 		q.settle(AnswerOnce)
 		return func() {}
@@ -172,12 +162,9 @@ func (m *Manager) askPerson(q *Question) (end func()) {
 	}
 }
 
-// mostAsked bounds the length of a command that a person can be expected to read.
-const mostAsked = 64 << 10
-
 // refuseUnasked refuses an action for which no question is possible: the policy denies it, or no person can be asked.
 // It returns nil if a person is asked, or if the action needs no confirmation.
-func (m *Manager) refuseUnasked(a Action, handle ID) *Error {
+func (m *services) refuseUnasked(a Action, handle ID) *Error {
 	var e *Error
 	switch v := m.settings.confirm.verdict(a); {
 	case v == VerdictDeny:
@@ -189,49 +176,6 @@ func (m *Manager) refuseUnasked(a Action, handle ID) *Error {
 	}
 	e.Handle = handle
 	return e
-}
-
-// question makes the question about a command.
-func (p *askingPart) question(a Action, asker Asker, handle ID, command, cwd string, found roots.Found) (*Question, *Error) {
-	if len(command) > mostAsked {
-		e := policyDenied(string(a), "confirm", "a command of %d bytes is too long to be confirmed, over %d; put it into a file and run that", len(command), mostAsked)
-		e.Handle = handle
-		return nil, e
-	}
-	q := &Question{
-		Action: a, Command: p.j.redaction.text(command), Roots: p.j.redaction.texts(found.Roots), Unknown: found.Unknown(),
-		Asker: asker, Handle: handle, Cwd: p.j.redaction.text(cwd),
-		mgr: p.j.mgr, key: alwaysKey(a, cwd, found), answers: make(chan Answer, 1),
-	}
-	if a == ActionStart {
-		q.StdinFile, q.StdoutFile, q.StderrFile = p.j.redaction.text(p.j.spec.StdinFile), p.j.redaction.text(p.j.spec.StdoutFile), p.j.redaction.text(p.j.spec.StderrFile)
-		if q.StdinFile+q.StdoutFile+q.StderrFile != "" {
-			q.key = ""
-		}
-	}
-	if q.Command != command && a != ActionWrite || !slices.Equal(q.Roots, found.Roots) {
-		q.Unknown, q.key = true, "" // A person cannot allow what the question does not show.
-	}
-	return q, nil
-}
-
-// alwaysKey returns the key for which an answer "always" counts: the action and the set of roots, and, if one of the
-// roots is a relative path, the directory as well. It returns "" if the roots are not known, if another root may change
-// the directory before, if there are no roots, or if the line writes into files, because then the roots are not what
-// matters.
-func alwaysKey(a Action, cwd string, found roots.Found) string {
-	if found.Unknown() || found.Files || len(found.Roots) == 0 {
-		return ""
-	}
-	set := slices.Sorted(slices.Values(found.Roots))
-	key := append([]string{string(a)}, slices.Compact(set)...)
-	if slices.ContainsFunc(set, func(r string) bool { return strings.ContainsAny(r, `/\`) && !filepath.IsAbs(r) }) {
-		if slices.ContainsFunc(set, roots.MovesDirectory) {
-			return ""
-		}
-		key = append(key, "", cwd)
-	}
-	return strings.Join(key, "\x00") // no part of the key contains NUL
 }
 
 // denied returns the error if the person has not allowed the action, else nil.
@@ -247,32 +191,4 @@ func (q *Question) denied(a Answer) *Error {
 	}
 	e.Name, e.Handle = string(q.Action), q.Handle
 	return e
-}
-
-// shownCommand returns the job's command as a shell reads it. Secret values are removed from arguments before the
-// arguments are quoted, since quoting would change how the values are written.
-func (p *askingPart) shownCommand(shell string) string {
-	argv := p.j.redaction.texts(p.j.spec.Argv)
-	switch {
-	case p.j.spec.Command != nil:
-		return *p.j.spec.Command
-	case len(argv) == 0:
-		argv = []string{shell}
-	}
-	words := make([]string, len(argv))
-	for i, word := range argv {
-		words[i] = quoted(word)
-	}
-	return strings.Join(words, " ")
-}
-
-// quoted returns a word as a POSIX shell reads it.
-func quoted(word string) string {
-	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("%+,-./:=@_", c)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(c rune) bool { return !plain(c) }) {
-		return word
-	}
-	return fmt.Sprintf("'%s'", strings.ReplaceAll(word, "'", `'\''`))
 }

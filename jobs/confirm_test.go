@@ -54,7 +54,7 @@ func startAsked(t *testing.T, p ConfirmPolicy) (*Manager, *person, func() *fakeJ
 	m.system.plan = func(s *Spec) (plan, *Error) {
 		return plan{argv: []string{"fake"}, shell: "/bin/sh", mode: ModePTY, dir: "/dir", cols: 80, rows: 24}, nil
 	}
-	m.system.launch = func(_ *Spec, p plan) (*launched, *Error) {
+	m.launch = func(_ *Spec, p plan) (*launched, *Error) {
 		f := &fakeJob{t: t, m: m, proc: newFakeProcess(), out: newFakeSource(), in: newFakeInput()}
 		who.mu.Lock()
 		last, all = f, append(all, f.proc)
@@ -559,7 +559,7 @@ func TestAskedWritesAreBounded(t *testing.T) {
 			long[i] = SendItem{Key: "PageDown", Count: 1000}
 		}
 		var shown string
-		j.actor.turn(func() { shown, _, _ = j.asking.showWrite(Input{Send: long}) })
+		actorOf(j).turn(func() { shown, _, _ = actorOf(j).asking.showWrite(Input{Send: long}) })
 		if shown != "" {
 			t.Errorf("%d bytes are shown of what cannot be typed", len(shown))
 		}

@@ -26,7 +26,7 @@ type writeAnsweredMsg struct {
 	err   *Error // why it may not be typed; nil: it may
 }
 
-func (m writeAnsweredMsg) deliver(j *Job) { j.asking.onWriteAnswered(m) }
+func (writeAnsweredMsg) message() {}
 
 // confirmWrite reports whether it has taken over a write: the write waits for a person, or was refused. If it returns
 // false, the caller must go on with the write.
@@ -51,7 +51,7 @@ func (p *askingPart) confirmWrite(m writeMsg) bool {
 	var q *Question
 	if err == nil {
 		// The server cannot know what a program does with its input.
-		q, err = p.question(ActionWrite, m.in.Asker, p.j.id, shown, p.j.starting.place, roots.Found{Why: "it is input"})
+		q, err = p.question(ActionWrite, m.in.Asker, p.j.id, shown, p.j.place, roots.Found{Why: "it is input"})
 	}
 	h := &askedWrite{msg: m, bytes: max(size, len(shown)), stop: make(chan struct{})}
 	if err == nil {
@@ -62,7 +62,7 @@ func (p *askingPart) confirmWrite(m writeMsg) bool {
 		return true
 	}
 	p.askedWrites = append(p.askedWrites, h)
-	p.j.output.loops.Go(func() { p.j.post(writeAnsweredMsg{h, p.awaitAnswer(q, h.stop)}) })
+	p.j.background(func() { p.j.post(writeAnsweredMsg{h, p.awaitAnswer(q, h.stop)}) })
 	return true
 }
 
@@ -71,12 +71,12 @@ func (p *askingPart) confirmWrite(m writeMsg) bool {
 func (p *askingPart) showWrite(in Input) (shown string, q *queued, refusal *Error) {
 	now := in
 	now.IfWaiting = "" // That is checked when it is typed.
-	q, _, err := p.j.input.compose(now)
+	q, _, err := p.input.compose(now)
 	hidden := in.Secret
 	if q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo {
 		hidden = true
 		if err == nil {
-			err = p.j.waiting.deny(q)
+			err = p.waiting.deny(q)
 		}
 	}
 	if q != nil && hidden {
@@ -97,7 +97,7 @@ func (p *askingPart) checkAsked(h *askedWrite) *Error {
 	if int64(held) <= p.j.mgr.settings.limits.InputQueueBytes {
 		return nil
 	}
-	return p.j.input.queueFull("job %d has %d bytes of input that wait for confirmation; wait for the answer, or raise limits.inputQueueBytes", p.j.id, held-h.bytes)
+	return p.input.queueFull("job %d has %d bytes of input that wait for confirmation; wait for the answer, or raise limits.inputQueueBytes", p.j.id, held-h.bytes)
 }
 
 func (p *askingPart) onWriteAnswered(m writeAnsweredMsg) {
@@ -115,7 +115,7 @@ func (p *askingPart) onWriteAnswered(m writeAnsweredMsg) {
 		msg := p.askedWrites[0].msg
 		p.askedWrites = p.askedWrites[1:]
 		msg.at = time.Now() // its deadline has not run so far
-		p.j.input.passWrite(msg)
+		p.input.passWrite(msg)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 // directory returns the directory in which a job starts, and the name for it that the job gets. The caller must close
 // the directory.
-func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
+func (m *services) directory(cwd string) (*proc.Directory, string, *Error) {
 	if m.settings.root == "" && !filepath.IsAbs(cwd) {
 		return nil, "", noRoot(cwd, m.settings.noRoot)
 	}
@@ -48,7 +48,7 @@ func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
 // nameOf returns the name of its directory that a job gets, in PWD as well: the path with which it was started,
 // symlinks included, as a shell does it. If directories are restricted, it is the resolved path, since a symlink may be
 // changed to lead elsewhere at any time. It is the resolved path, too, if the cleaned path leads elsewhere.
-func (m *Manager) nameOf(d *proc.Directory, path string) string {
+func (m *services) nameOf(d *proc.Directory, path string) string {
 	clean := filepath.Clean(path)
 	if d.Real() == "" || len(m.settings.allowedDirs) == 0 && d.IsAt(clean) {
 		return clean
@@ -168,7 +168,7 @@ func closeDirectories(all []*proc.Directory) {
 }
 
 // isAllowed reports whether a path without symlinks lies in an allowed directory that is still at its place.
-func (m *Manager) isAllowed(real string) bool {
+func (m *services) isAllowed(real string) bool {
 	inside := func(d *proc.Directory) bool {
 		if !d.Holds(real) {
 			return false
@@ -180,7 +180,7 @@ func (m *Manager) isAllowed(real string) bool {
 }
 
 // notAllowed returns the error for a path outside. The error adds the resolved path if that is another one.
-func (m *Manager) notAllowed(what, path, real string) *Error {
+func (m *services) notAllowed(what, path, real string) *Error {
 	where := path
 	if real != "" && real != filepath.Clean(path) {
 		where += ", which is " + real + ","

@@ -3,7 +3,6 @@ package jobs
 import (
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"shelld/jobs/internal/view"
@@ -31,18 +30,6 @@ type display struct {
 	group  int            // the foreground group when output last came
 	groups uint64         // how often the foreground group has changed
 	reads  uint64         // how often output came
-}
-
-// begin sets up the display of a new job: the leader has the foreground. Its command line is not read from the system,
-// since a program that is being loaded has no arguments yet.
-func (p *displayPart) begin() {
-	p.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
-	p.heard.scanner.Clean = p.j.redaction.text
-	p.j.output.stream(PTY).display = p.heard
-	p.glance.size = p.sizes.Count()
-	command := strings.Join(p.j.info.Argv, " ")
-	command = strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")
-	p.j.info.Foreground = &Process{p.j.info.PID, p.j.redaction.command(command)}
 }
 
 // maxCommand is the length at which every reported command line is cut.
@@ -154,5 +141,9 @@ func (d *display) last() screen.Told {
 	return d.heard
 }
 
-// modes returns the terminal modes that the job's programs have requested so far.
-func (p *displayPart) modes() screen.Modes { return p.heard.last().Modes }
+// mostAnswers is how many bytes of answers may wait for a job to read them; further ones are dropped. A program that
+// sends queries without end and reads no answers must not use up the memory.
+const mostAnswers = 16 << 10
+
+// mostQueries is how many queries may wait for an answer.
+const mostQueries = mostAnswers / 16

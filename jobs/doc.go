@@ -22,7 +22,7 @@
 //  1. run (actor.go), one per job, starts the process and opens its files (start.go, stdio.go).
 //     After that it blocks only in its select. It ends when the job is forgotten (retention,
 //     [Manager.Close]).
-//  2. readLoop (loops.go), one per stream, owns a blocking read, removes secret values (cleaner.go)
+//  2. readLoop (loops.go), one per stream, owns a blocking read, removes secret values (redact)
 //     and appends to the stream's spool. It ends at the end of the stream or when its descriptor is
 //     closed. In a terminal's output it also finds the properties that programs set (display.go)
 //     and the queries that they send (queries.go).
@@ -100,7 +100,7 @@
 //
 // The environment of jobs is an immutable value, and a change makes a new one: a start uses the one
 // that was in effect when the start was read (environment.go). If the login shell is asked for it
-// (login.go), starts wait in their own goroutines (start_held.go). Requests for the environment or
+// (login.go), starts wait in their own goroutines (start.go). Requests for the environment or
 // for the list of shells wait as well, but nothing else does.
 //
 // # Files
@@ -117,7 +117,7 @@
 //
 // # Secrets
 //
-// Secret values (vault.go) are removed from output before it is stored, and from all reports on a
+// Secret values (redaction.go) are removed from output before it is stored, and from all reports on a
 // job (redaction.go) when they are made. So no other code has to know of them. The readLoop holds
 // back output that may be the beginning of a secret value. Until it is released it counts as output
 // that has not come.

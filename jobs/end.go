@@ -1,19 +1,71 @@
 package jobs
 
 import (
+	"errors"
+	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/names"
+	"shelld/jobs/internal/plain"
 	"shelld/jobs/internal/proc"
+)
+
+// The end of a job goes through its parts, each of which has a share in it.
+type (
+	endingChanges interface{ noteStopped(is bool, signal string) }
+	endingScreen  interface {
+		settleScreen()
+		screenSettled(now time.Time) bool
+		tellLastScreen(now time.Time)
+		releaseView()
+	}
+	endingFiles interface {
+		record(now time.Time)
+		recordExit()
+		finishFiles()
+		isFiled() bool
+	}
+	endingInput interface{ isWriting() bool }
+	endingKills interface {
+		onKilled(ev keeper.Event)
+		onLost(report keeper.Report)
+		isKilling() bool
+	}
+	endingLimits interface {
+		onLimited()
+		endBeyond(limit LimitName, grace time.Duration)
+		tellOutput()
+	}
+	endingRuns interface {
+		inTime()
+		onExit(now time.Time, hint *Hint)
+	}
+	endingShell interface{ over() }
+	// A jobList is the list of the server's jobs.
+	jobList interface {
+		releaseName(j *Job)
+		retire(j *Job)
+	}
 )
 
 // endingPart handles the end of a job, from the leader's exit to the closed event.
 type endingPart struct {
 	noPart
-	j *Job
+	j *base
+
+	jobs    jobList
+	changes endingChanges
+	display endingScreen
+	files   endingFiles
+	input   endingInput
+	kills   endingKills
+	limits  endingLimits
+	runs    endingRuns
+	shell   endingShell
 
 	facts      <-chan keeper.Event // keeper -> the holder of the turn; nil before the start and after its end
 	hints      chan *Hint          // seekHint -> run, at most once; capacity 1
@@ -22,7 +74,6 @@ type endingPart struct {
 	hint       *Hint               // why the shell could not run its command; nil = not known
 	hintUntil  time.Time           // deadline of the search for it
 	outlived   []Survivor          // processes that a lost keeper has left and that could not be ended
-	closing    bool                // the server is shutting down
 }
 
 // takeFacts handles the keeper's events so far.
@@ -58,32 +109,30 @@ func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 			}
 			p.j.st.leaderExited(ev.Code, ev.Signal, ev.Core, ev.ByItself && !beyond, time.Now())
 			if ev.ByItself {
-				p.j.runs.inTime()
+				p.runs.inTime()
 			}
 			p.leaderEnded(ev.Background)
 			if beyond {
-				p.j.limits.endBeyond(LimitCPUMs, p.j.mgr.settings.limits.ShutdownGrace) // the other processes
+				p.limits.endBeyond(LimitCPUMs, p.j.grace()) // the other processes
 			}
 		}
 	case keeper.Stopped:
-		p.j.changes.noteStopped(true, names.Signal(ev.Signal))
+		p.changes.noteStopped(true, names.Signal(ev.Signal))
 	case keeper.Continued:
-		p.j.changes.noteStopped(false, "")
+		p.changes.noteStopped(false, "")
 	case keeper.Killed:
-		p.j.kills.onKilled(ev)
+		p.kills.onKilled(ev)
 	case keeper.Empty:
 		p.j.st.empty = true
 	case keeper.Lost:
-		if len(p.j.kills.all) > 0 { // The keeper did not report on these kills, so the server did the work itself.
-			p.j.kills.report.add(ev.Report, &p.j.redaction)
-		}
+		p.kills.onLost(ev.Report)
 		for _, left := range ev.Report.Survivors {
 			p.j.log.Warn("a process outlives its job, whose keeper was lost", "job", p.j.id, "pid", left.PID, "why", left.Why)
 		}
 		p.outlived = survivorsOf(ev.Report, &p.j.redaction)
 		p.keeperLost()
 	case keeper.Limited:
-		p.j.limits.onLimited()
+		p.limits.onLimited()
 	}
 }
 
@@ -100,7 +149,7 @@ func (p *endingPart) keeperLost() {
 // returns nothing, since an exit status says nothing about output that is still on its way.
 func (p *endingPart) leaderEnded(background []keeper.Proc) {
 	p.j.info.EndedAt = p.j.st.exitedAt
-	p.j.info.Background = p.j.changes.processes(background)
+	p.j.info.Background = p.j.redaction.processes(background)
 	ended := func() *Error {
 		e := errorf(CodeJobExited, "job %d %s before it read all of this input", p.j.id, exitText(p.j.st.exit))
 		e.Handle, e.Exit = p.j.id, p.j.st.exit
@@ -124,11 +173,6 @@ func (p *endingPart) drain() {
 
 func (p *endingPart) drained() bool {
 	return !slices.ContainsFunc(p.j.output.streams, func(st *stream) bool { return st.draining })
-}
-
-func (p *endingPart) onStreamEnd(e streamEnd) {
-	e.st.draining = false
-	e.st.ended = e.st.ended || e.ended
 }
 
 func (p *endingPart) review(now time.Time) {
@@ -158,7 +202,7 @@ func (p *endingPart) reviewSteps(now time.Time) {
 			}
 		case stepSettleExit:
 			switch {
-			case p.settling != nil || !p.j.display.screenSettled(now):
+			case p.settling != nil || !p.display.screenSettled(now):
 			case p.needsHint():
 				p.j.st.step = stepHint
 				p.seekHint()
@@ -177,15 +221,15 @@ func (p *endingPart) reviewSteps(now time.Time) {
 		case stepDrainClose:
 			// The writeLoop was interrupted when the leader ended. Its report of how much input the kernel has accepted
 			// must come first: later no request waits for it.
-			if p.drained() && !p.j.input.queue.writing {
+			if p.drained() && !p.input.isWriting() {
 				p.settle(stepSettleClose)
 			}
 		case stepSettleClose:
-			if p.settling == nil && p.j.display.screenSettled(now) {
-				p.j.files.finishFiles()
+			if p.settling == nil && p.display.screenSettled(now) {
+				p.files.finishFiles()
 			}
 		case stepFiles:
-			if p.j.files.filed {
+			if p.files.isFiled() {
 				p.tellClosed()
 			}
 		case stepNone, stepDone:
@@ -197,43 +241,41 @@ func (p *endingPart) reviewSteps(now time.Time) {
 }
 
 func (p *endingPart) tellExited(now time.Time) {
-	p.j.display.tellLastScreen(now)
-	p.j.shell.over()
+	p.display.tellLastScreen(now)
+	p.shell.over()
 	p.j.st.step, p.j.st.status = stepBackground, StatusExited
-	p.j.limits.tellOutput()
-	p.j.mgr.registry.releaseName(p.j)
+	p.limits.tellOutput()
+	p.jobs.releaseName(p.j.self)
 	p.j.publish()
-	p.j.files.record(now)
-	p.j.files.recording.exited(p.j.st.exit, p.j.info.EndedAt)
+	p.files.record(now)
+	p.files.recordExit()
 	hint := p.hint
-	for _, r := range p.j.runs.all {
-		r.onExit(now, hint, len(p.j.info.Background) > 0)
-	}
-	p.j.sink.Event(Event{After: p.j.waits.barrier(), Exited: &Exited{
+	p.runs.onExit(now, hint)
+	p.j.sink.Event(Event{After: p.j.barrier(), Exited: &Exited{
 		Exit: *p.j.st.exit, Duration: p.j.info.EndedAt.Sub(p.j.info.StartedAt), Background: p.j.info.Background, Hint: hint,
 	}})
 }
 
 // tellClosed ends the job: it releases everything that only a live job needs.
 func (p *endingPart) tellClosed() {
-	p.j.display.tellLastScreen(time.Now())
+	p.display.tellLastScreen(time.Now())
 	p.j.st.step, p.j.st.status = stepDone, StatusClosed
 	p.j.info.Background, p.j.info.Ports = nil, nil
 	p.j.closeDescriptors()
-	p.j.term, p.j.input.to = nil, nil
+	p.j.term, p.j.stdin = nil, nil
 	p.j.process.Store(nil)
 	p.j.forgetOwn()
 	p.j.publish()
-	p.j.sink.Event(Event{After: p.j.waits.barrier(), Closed: &Closed{p.outlived}})
-	p.j.mgr.retire(p.j)
+	p.j.sink.Event(Event{After: p.j.barrier(), Closed: &Closed{p.outlived}})
+	p.jobs.retire(p.j.self)
 	close(p.j.ended)
-	p.j.display.releaseView()
+	p.display.releaseView()
 }
 
 // end ends the job's processes by signals. It sets the reason before any signal is sent.
 func (p *endingPart) end(why Reason, o KillOptions) {
-	p.j.actor.lock.Check()
-	if p.j.files.isVacant() {
+	p.j.lock.Check()
+	if p.j.isVacant() {
 		return // its keeper may serve another job by now
 	}
 	p.j.st.intend(why, o.NoForce)
@@ -267,7 +309,7 @@ func survivorsOf(k keeper.Report, h *redaction) (all []Survivor) {
 // onShutdown ends the job because the server ends. Requests that wait for the job's end are answered then, all others
 // now.
 func (p *endingPart) onShutdown(grace time.Duration) {
-	p.closing = true
+	p.j.closing = true
 	why := func() *Error {
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d is being ended", p.j.id)
 	}
@@ -278,3 +320,133 @@ func (p *endingPart) onShutdown(grace time.Duration) {
 		p.end(ReasonShutdown, KillOptions{Grace: grace})
 	}
 }
+
+// Output may come faster than it can be matched. The end of a job waits for its matches, but not for long.
+
+const (
+	// catchUpTime is how long the end of a job waits for its output to be matched: enough for some 50 MiB with an
+	// ordinary pattern, and not so long that the job seems to be stuck.
+	catchUpTime = time.Second
+	// catchUpKilled is the same if a kill waits. It may wait twice, at exited and at closed, and is answered after
+	// fileTime: half of that is left for the files.
+	catchUpKilled = fileTime / 4
+	// catchUpShutdown is the same if the server ends, out of shutdownSlack.
+	catchUpShutdown = shutdownSlack / 10
+)
+
+// settle has the stored output matched and drawn, as the end of the output.
+func (p *endingPart) settle(next step) {
+	p.j.st.step, p.settleFrom = next, time.Now()
+	p.display.settleScreen()
+	if f := p.j.output.follower.Load(); f != nil {
+		p.settling = new(token)
+		f.Sync(p.settling, nil, true)
+	}
+}
+
+// settleUntil returns until when the end waits for matches.
+func (p *endingPart) settleUntil() time.Time {
+	switch {
+	case p.j.closing:
+		return p.settleFrom.Add(catchUpShutdown)
+	case p.kills.isKilling():
+		return p.settleFrom.Add(catchUpKilled)
+	}
+	return p.settleFrom.Add(catchUpTime)
+}
+
+// catchUpUntil returns until when the end waits for the follower; zero: it does not wait, or the follower gives up.
+func (p *endingPart) catchUpUntil() time.Time {
+	if p.settling == nil || p.j.output.follower.Load().GivesUp(p.settling) {
+		return time.Time{}
+	}
+	return p.settleUntil()
+}
+
+// reviewSettle has the follower give up when its time is over. It answers when it has matched the few KiB that it has
+// begun.
+func (p *endingPart) reviewSettle(now time.Time) {
+	if until := p.catchUpUntil(); !until.IsZero() && !now.Before(until) {
+		p.j.log.Warn("pattern matching cannot keep up with the output of an ended job", "job", p.j.id)
+		p.j.output.follower.Load().GiveUp(p.settling, p.j.closing || p.kills.isKilling())
+	}
+}
+
+// onSettled notes that the follower has answered a request.
+func (p *endingPart) onSettled(tok *token) {
+	if p.settling == tok {
+		p.settling = nil
+	}
+}
+
+func (p *endingPart) isSettling() bool { return p.settling != nil }
+
+// hintBytes is the length of the end of the output that is searched for a hint: shells print their reason last.
+const hintBytes = 4 << 10
+
+// The messages of POSIX shells, and of zsh and fish, for a command that is not found (status 127) or cannot be run
+// (126). The name is one of the groups.
+var (
+	notFound = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:command )?not found\s*$|: (?:command not found|Unknown command): (\S+)\s*$`)
+	notRun   = regexp.MustCompile(`(?m)(?:^|: )([^\n:]+): (?:cannot execute: )?(?:Permission denied|Is a directory)\s*$|: permission denied: (\S.*?)\s*$|: Unknown command\. '(.+)' exists but is not an executable file\.\s*$`)
+)
+
+// hintTime is the maximum delay of a job's end while the reason is determined why a shell could not run its command.
+// This usually takes a few milliseconds; 250 ms were too short on a machine with ten times the load that it can handle.
+// The full time is used only if a directory on PATH does not respond.
+const hintTime = time.Second
+
+// needsHint reports whether the leader was a shell that ended because it could not run a command.
+func (p *endingPart) needsHint() bool {
+	e := p.j.st.exit
+	return p.j.spec.Command != nil && e.Code != nil && (*e.Code == 126 || *e.Code == 127)
+}
+
+// seekHint starts a goroutine that searches for the hint, since the search reads directories. The goroutine ends when
+// they have been read, and sends its result to hints, which has room for it.
+func (p *endingPart) seekHint() {
+	p.hintUntil = time.Now().Add(hintTime)
+	code, dir, mode := *p.j.st.exit.Code, p.j.info.Cwd, p.j.info.Mode
+	go func() { p.hints <- p.findHint(code, dir, mode) }()
+}
+
+// findHint returns the reason why a shell could not run a command, in the terms of a failed start.
+func (p *endingPart) findHint(code int, dir string, mode Mode) *Hint {
+	return p.j.hintIn(p.lastWords(mode), code, dir, mode)
+}
+
+// lastWords returns the end of the output to the terminal, or to standard error. It is "" if that is not a stream.
+func (p *endingPart) lastWords(mode Mode) string {
+	st := p.j.output.stream(p.j.spec.errorStream(mode))
+	if st == nil {
+		return ""
+	}
+	end := st.spool.End()
+	b, _ := st.spool.ReadRange(max(end-hintBytes, 0), end)
+	return plain.Text(b)
+}
+
+// hintIn returns the same for the given output of a shell.
+func (j *base) hintIn(words string, code int, dir string, mode Mode) *Hint {
+	re, kind := notFound, CodeCommandNotFound
+	if code == 126 {
+		re, kind = notRun, CodePermissionDenied
+	}
+	m := re.FindStringSubmatch(words)
+	if m == nil {
+		return nil
+	}
+	h := &Hint{Kind: kind, Command: strings.Join(m[1:], "")} // one of them is not empty
+	env := j.spec.environ(mode, dir)
+	if kind == CodeCommandNotFound {
+		h.Suggestions = proc.Suggest(h.Command, env, j.mgr.settings.commands.mayRun)
+		return h
+	}
+	_, err := proc.LookPath(h.Command, dir, env)
+	if le := (*proc.LookError)(nil); errors.As(err, &le) && !errors.Is(err, fs.ErrNotExist) {
+		h.Path = le.Path
+	}
+	return h
+}
+
+func (p *endingPart) theHint() *Hint { return p.hint }

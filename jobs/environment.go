@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"time"
 
 	"shelld/jobs/internal/proc"
 )
@@ -36,6 +37,22 @@ type inheritance struct {
 
 	once sync.Once
 	vars []proc.Variable
+}
+
+// A LoginReport describes how the login shell was asked.
+type LoginReport struct {
+	Shell    string // its path; "" = not known
+	Taken    bool
+	Reason   string // why it was not taken, in words for people
+	Duration time.Duration
+}
+
+// A login is the environment of the login shell, which may still be pending.
+type login struct {
+	done chan struct{} // closed when the fields below are set
+	// Immutable from then on:
+	entries []string // NAME=value
+	report  LoginReport
 }
 
 // An environment is the immutable environment of starts. A change makes a new one, so that a start uses the one that
@@ -147,14 +164,6 @@ type Environment struct {
 	hidden *redaction // the values that are secret in all jobs
 }
 
-// Environment returns the environment of jobs that start from now on.
-func (m *Manager) Environment() Environment {
-	m.registry.mu.Lock()
-	of := m.env
-	m.registry.mu.Unlock()
-	return Environment{of, m.redactionOf(0)} // after env was read: a value becomes secret before it is set
-}
-
 // Variables returns the variables that every start gets. If the login shell is asked, it waits for the answer, or until
 // cancel is closed.
 func (e Environment) Variables(cancel <-chan struct{}) ([]Variable, *LoginReport, *Error) {
@@ -179,65 +188,6 @@ func FindVariable(vars []Variable, name string) *Variable {
 			return &vars[i]
 		}
 	}
-	return nil
-}
-
-// SetVariable sets a variable for all jobs that start from now on. The value of a secret one is given only to jobs, and
-// removed from their output and all reports on them.
-func (m *Manager) SetVariable(name, value string, secret bool) *Error {
-	if err := checkVariable(name, &value); err != nil {
-		return err
-	}
-	if !secret {
-		err := m.change(change{name, &value, false})
-		if err == nil {
-			m.RemoveSecret(proc.NameKey(name))
-		}
-		return err
-	}
-	old, was := m.vault.value(proc.NameKey(name))
-	if err := m.SetSecret(proc.NameKey(name), value); err != nil {
-		return err // before a job can have it
-	}
-	err := m.change(change{name, &value, true})
-	switch {
-	case err == nil:
-	case was:
-		_ = m.SetSecret(proc.NameKey(name), old) // There was room for it.
-	default:
-		m.RemoveSecret(proc.NameKey(name))
-	}
-	return err
-}
-
-// UnsetVariable removes a variable from all jobs that start from now on, whatever its source.
-func (m *Manager) UnsetVariable(name string) *Error {
-	if err := checkVariable(name, nil); err != nil {
-		return err
-	}
-	err := m.change(change{name: name})
-	if err == nil {
-		m.RemoveSecret(proc.NameKey(name))
-	}
-	return err
-}
-
-// change makes a new environment with one more change.
-func (m *Manager) change(c change) *Error {
-	m.registry.mu.Lock()
-	defer m.registry.mu.Unlock()
-	if isClosed(m.end.begun) {
-		return errClosedServer()
-	}
-	client := maps.Clone(m.env.client)
-	if client == nil {
-		client = map[string]change{}
-	}
-	client[proc.NameKey(c.name)] = c
-	if err := checkChanges(client); err != nil {
-		return err
-	}
-	m.env = &environment{inheritance: m.env.inheritance, client: client}
 	return nil
 }
 
@@ -315,3 +265,37 @@ func Profiles() map[string]map[string]string {
 	}
 	return all
 }
+
+// taken waits until the login shell has answered, and reports whether its environment was taken.
+func (l *login) taken() bool {
+	<-l.done // bounded by the time limit of the inquiry
+	return l.report.Taken
+}
+
+// wait waits until the login shell has answered, or until cancel is closed.
+func (l *login) wait(cancel <-chan struct{}) *Error {
+	select {
+	case <-l.done:
+		return nil
+	case <-cancel:
+		return errorf(CodeCanceled, "the request was cancelled; the login shell still runs")
+	}
+}
+
+// mark distinguishes the variables that the shell has set or changed from those that it inherited: it marks the
+// inherited ones as the server's.
+func (l *login) mark(vars []proc.Variable, server []string) []proc.Variable {
+	had := make(map[string]bool, len(server))
+	for _, entry := range server {
+		had[entry] = true
+	}
+	for i, v := range vars {
+		if had[v.Name+"="+v.Value] {
+			vars[i].Source = proc.FromServer
+		}
+	}
+	return vars
+}
+
+// An EnvPolicy selects the variables of the server's own environment that jobs get.
+type EnvPolicy = proc.EnvPolicy

@@ -266,7 +266,7 @@ func BenchmarkEnvironmentOfAStart(b *testing.B) {
 	for i := range 24 {
 		base = append(base, fmt.Sprintf("XDG_%d=value", i))
 	}
-	m := &Manager{own: ownFacts{environment: base}}
+	m := &Manager{services: services{own: ownFacts{environment: base}}}
 	e := m.newEnvironment(Options{})
 	s := Spec{from: e, Env: map[string]*string{"A": new("b")}}
 	b.ReportAllocs()

@@ -1,6 +1,12 @@
 package jobs
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"syscall"
+)
 
 // A Code names a kind of error. The set is closed; package rpc maps each code to its number and name on the wire.
 type Code int
@@ -100,4 +106,52 @@ func Invalid(pointer, format string, args ...any) *Error {
 
 func errClosedServer() *Error {
 	return errorf(CodeShuttingDown, "the server is shutting down and starts no more jobs; start another server")
+}
+
+// errnoText returns the system's text for an error, without the text that Go adds.
+func errnoText(err error) string {
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied"
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file or directory"
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err.Error() // The caller reports the path itself.
+	}
+	return err.Error()
+}
+
+func isResource(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN}, func(e error) bool { return errors.Is(err, e) })
+}
+
+func resourceError(what string, err error) *Error {
+	e := errorf(CodeResourceUnavailable, "the system lacks resources for %s (%s); end some jobs and try again", what, errnoText(err))
+	e.Retryable, e.Errno = true, errnoText(err)
+	return e
+}
+
+// storeError returns an error that names the file of err, or path if err has none.
+func storeError(err error, path string) *Error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		path = p.Path
+	}
+	e := errorf(CodeOutputFileError, "%s: %s", path, errnoText(err))
+	e.Path, e.Errno = path, errnoText(err)
+	return e
+}
+
+func policyDenied(action, rule, format string, args ...any) *Error {
+	e := errorf(CodePolicyDenied, format, args...)
+	e.Name, e.Rule = action, rule
+	return e
+}
+
+func (e *Error) withOutcome(o Outcome) *Error {
+	e.Outcome, e.Handle = &o, o.State.Handle
+	return e
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"shelld/jobs/internal/plain"
 	"shelld/jobs/internal/roots"
 	"shelld/jobs/internal/shellmark"
 )
@@ -44,6 +45,7 @@ type execReq struct {
 
 	interrupts interruption
 	killed     atomic.Bool // KILL was sent to its processes
+	shell      *shellPart
 }
 
 // refuse answers the request with an error, unless it is answered already.
@@ -88,7 +90,7 @@ func (p *shellPart) execRefused(m execMsg) *Error {
 	if p.j.st.exit != nil {
 		return p.j.over()
 	}
-	if p.j.ending.closing {
+	if p.j.closing {
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d runs no more commands", p.j.id)
 	}
 	if err := p.integrated(); err != nil {
@@ -109,7 +111,7 @@ func (p *shellPart) execRefused(m execMsg) *Error {
 		return p.busy("already has %d commands queued, of %d bytes", len(s.queue), held)
 	}
 	if m.opts.Wait != nil {
-		if _, err := p.j.waits.origin(m.opts.Wait, FromNow); err != nil {
+		if _, err := p.waits.origin(m.opts.Wait, FromNow); err != nil {
 			return err
 		}
 	}
@@ -166,24 +168,24 @@ func (p *shellPart) noIntegration(why string) *Error {
 // confirmExec asks the person at the client. The line alone does not say what a name means in a shell that has run
 // other commands.
 func (p *shellPart) confirmExec(m execMsg) {
-	cwd := p.j.starting.place
-	p.j.asking.askAbout(m, func() (*Question, *Error) {
-		return p.j.asking.question(ActionStart, m.opts.Asker, p.j.id, m.opts.Command, cwd, roots.Found{Why: "the shell may have redefined commands since it started"})
+	cwd := p.j.place
+	p.asking.askAbout(m, func() (*Question, *Error) {
+		return p.asking.question(ActionStart, m.opts.Asker, p.j.id, m.opts.Command, cwd, roots.Found{Why: "the shell may have redefined commands since it started"})
 	})
 }
 
 // queueExec queues a command for the shell, which may be ready already.
 func (p *shellPart) queueExec(m execMsg) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	s := p.watch
 	s.ids++
-	r := &execReq{opts: m.opts, reply: m.reply, command: &ShellCommand{ID: s.ids, Text: m.opts.Command}}
+	r := &execReq{shell: p, opts: m.opts, reply: m.reply, command: &ShellCommand{ID: s.ids, Text: m.opts.Command}}
 	spec := WaitSpec{Timeout: -1, Plain: true, MaxBytes: defaultExecBytes}
 	if m.opts.Wait != nil {
 		spec = *m.opts.Wait
 	}
 	if spec.From.Kind != FromDefault {
-		r.from, _ = p.j.waits.origin(&spec, FromNow) // execRefused has checked it
+		r.from, _ = p.waits.origin(&spec, FromNow) // execRefused has checked it
 	}
 	r.own = len(spec.Until)
 	spec.Until = append(slices.Clone(spec.Until), Condition{Kind: UntilCommand, Command: r.command.ID})
@@ -209,7 +211,7 @@ func (p *shellPart) review(now time.Time) {
 	p.reviewHanded() // before anything is handed over: it may requeue the same command
 	p.reviewUnwanted()
 	p.reviewInterrupts(now)
-	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && p.j.input.to != nil && (len(p.j.input.queue.items) == 0 || p.blocksWrite(p.j.input.queue.items[0])) {
+	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && p.j.stdin != nil && p.keyboardIsFree() {
 		p.handNext()
 	}
 	p.reviewReplaced(now)
@@ -263,7 +265,7 @@ func (p *shellPart) execLate(r *execReq, now time.Time) {
 // answerLate answers a request with a timeout, for a command that has not begun.
 func (p *shellPart) answerLate(r *execReq) {
 	r.answered = true
-	o := p.j.waits.outcome(p.execWait(r, p.startOf(r)), "timeout", -1)
+	o := p.waits.outcome(p.execWait(r, p.startOf(r)), "timeout", -1)
 	r.reply.ok(ExecResult{Outcome: o, Command: p.cleanCommand(*r.command), Output: Range{From: p.end0(), To: p.end0()}, Interrupt: r.stopped})
 }
 
@@ -294,7 +296,7 @@ func (p *shellPart) execBegan(r *execReq) {
 		done:  func(o Outcome) { p.execOver(r, o) },
 		abort: func(e *Error) { r.wait, r.answered = nil, true; r.reply.fail(e) },
 	}
-	p.j.waits.arm(r.wait)
+	p.waits.arm(r.wait)
 	r.wait.deadline = r.deadline
 }
 
@@ -310,7 +312,7 @@ func (p *shellPart) execOver(r *execReq, o Outcome) {
 	}
 	if o.Index == r.own {
 		o.Index, o.Command = -1, nil
-		if p.j.told() && (r.command.ExitCode == nil || p.j.ending.closing) {
+		if p.j.told() && (r.command.ExitCode == nil || p.j.closing) {
 			o.Reason = "exit" // its shell has ended with it
 		}
 	}
@@ -331,10 +333,10 @@ func (p *shellPart) execOver(r *execReq, o Outcome) {
 		r.reply.ok(res)
 		return
 	}
-	p.j.output.loops.Go(func() { // It reads directories.
+	p.j.background(func() { // It reads directories.
 		end := c.Output.To
 		words, _ := p.j.output.streams[0].spool.ReadRange(max(end-hintBytes, c.Output.From), end)
-		res.Hint = p.j.redaction.hint(p.j.ending.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
+		res.Hint = p.j.redaction.hint(p.j.hintIn(plain.Text(words), *c.ExitCode, c.Cwd, ModePTY))
 		r.reply.ok(res)
 	})
 }
@@ -363,7 +365,7 @@ func (p *shellPart) cancelExec(tok *token) bool {
 		return true
 	}
 	if r := s.running; r != nil && asked(r) && r.wait != nil && r.opts.Interrupt && !r.stopped {
-		p.j.waits.cancel(tok)
+		p.waits.cancel(tok)
 		p.beginInterrupts(r, time.Now())
 		return true
 	}
@@ -434,56 +436,13 @@ func (p *shellPart) shutdown(why func() *Error) {
 	}
 }
 
-// An ExecOptions is a command of one or more lines, for a job that is a shell with shell integration.
-type ExecOptions struct {
-	Command string // any length, any lines; it must not contain NUL
-	// Wait adds conditions to the command's own end. Its Timeout is the only deadline, and it counts from the request.
-	// From defaults to the beginning of the command.
-	Wait *WaitSpec
-	// Interrupt sends the interrupt signal to the foreground at the timeout, and waits for its effect for at most
-	// interruptTime. Without it the command continues.
-	Interrupt bool
-	// Kill kills the foreground processes if interrupts do not end the command (with Interrupt).
-	Kill bool
-	// FailBusy refuses the request if the shell is busy. Without it the command waits.
-	FailBusy bool
-	Asker    Asker
+// keyboardIsFree reports whether no input waits for the shell, or only input for a command that it has not begun.
+func (p *shellPart) keyboardIsFree() bool {
+	q := p.input.first()
+	return q == nil || p.blocksWrite(q)
 }
 
-// An ExecResult is the result of a command.
-type ExecResult struct {
-	Outcome   Outcome      // of the wait; the reason is "command" with index -1 for the command's own end
-	Command   ShellCommand // as far as it is known
-	Output    Range        // of the terminal's stream: the command's output so far; Excerpt has the text
-	Interrupt bool         // it was interrupted because of its timeout
-	Killed    bool         // processes of it were killed because interrupts did not end it
-	Replaced  bool         // it has ended because another program has replaced the shell
-	Hint      *Hint        // why the shell could not run it (status 126 or 127); nil = not known
-}
+// isFinished and canceled implement commandWait.
+func (r *execReq) isFinished() bool { return r.command.Finished }
 
-// A CommandFate is the fate of a command whose request was canceled, or that was interrupted before it began.
-type CommandFate string
-
-// The fates of commands.
-const (
-	CommandDropped     CommandFate = "dropped"     // it never runs
-	CommandRunning     CommandFate = "running"     // it continues
-	CommandInterrupted CommandFate = "interrupted" // it is interrupted, now or when it begins
-	CommandUnknown     CommandFate = "unknown"     // it is unknown whether it has run
-)
-
-// A ShellCommand is a command that a shell with integration runs or has run: by Exec, or typed.
-type ShellCommand struct {
-	ID        int64 // counted from 1 in its job
-	Text      string
-	Typed     bool      // it came through Write, not Exec
-	ExitCode  *int      // nil: it runs, or has ended with its shell
-	Finished  bool      // it has ended, or its shell has
-	StartedAt time.Time // zero: it waits for the shell
-	EndedAt   time.Time // zero: it runs
-	Cwd       string    // the shell's directory at the command's end; "" before
-	Output    Range     // To is 0 while it runs
-}
-
-// CommandFinished reports that a command of a shell with integration has ended.
-type CommandFinished struct{ ShellCommand }
+func (r *execReq) canceled() *Error { return r.shell.canceledCommand(r, r.leftBehind()) }

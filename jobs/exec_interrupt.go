@@ -3,9 +3,10 @@ package jobs
 import (
 	"errors"
 	"io/fs"
-	"shelld/jobs/internal/shellmark"
 	"syscall"
 	"time"
+
+	"shelld/jobs/internal/shellmark"
 
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/proc"
@@ -161,7 +162,7 @@ func (p *shellPart) interruptForeground(r *execReq) {
 	s.striking++
 	s.strike()
 	pr, term, st, shell, i := p.j.proc, p.j.term, p.j.output.streams[0], p.j.info.PID, r.interrupts
-	p.j.output.loops.Go(func() { // /proc and the keeper may be slow
+	p.j.background(func() { // /proc and the keeper may be slow
 		now := foregroundSample{at: time.Now(), end: st.spool.End()}
 		if group, err := term.ForegroundGroup(); err == nil {
 			now.lead(group)
@@ -195,7 +196,7 @@ type interruptDone struct {
 	now  foregroundSample
 }
 
-func (m interruptDone) deliver(j *Job) { j.shell.onInterruptDone(m) }
+func (interruptDone) message() {}
 
 func (p *shellPart) onInterruptDone(m interruptDone) {
 	s, i := p.watch, &m.req.interrupts

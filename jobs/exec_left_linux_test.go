@@ -121,7 +121,7 @@ func TestShellReplacedIsSeen(t *testing.T) {
 				sink := &recorder{}
 				j := startShell(t, m, name, sink)
 				doExec(t, j, "cd /")
-				if err := os.WriteFile(j.shell.watch.files.ScratchPath, []byte("A=secret\x00"), 0); err != nil {
+				if err := os.WriteFile(actorOf(j).shell.watch.files.ScratchPath, []byte("A=secret\x00"), 0); err != nil {
 					t.Fatal(err)
 				}
 				p, err := j.Exec(ExecOptions{Command: "exec " + by, Wait: execWait(-1)})
@@ -149,7 +149,7 @@ func TestShellReplacedIsSeen(t *testing.T) {
 				if all := must(t, j.History()); len(all) != 2 || !all[1].Finished {
 					t.Errorf("history %+v", all)
 				}
-				if fi, err := os.Stat(j.shell.watch.files.ScratchPath); err != nil || fi.Size() != 0 {
+				if fi, err := os.Stat(actorOf(j).shell.watch.files.ScratchPath); err != nil || fi.Size() != 0 {
 					t.Errorf("what the shell has told last is kept: %d bytes, %v", fi.Size(), err)
 				}
 			})
@@ -187,7 +187,7 @@ func TestShellQuestionsEnd(t *testing.T) {
 			if vars := must(t, j.Variables()); FindVariable(vars, "PATH") == nil { // GIVEN_UP may be set or not.
 				t.Errorf("%+v", vars)
 			}
-			if fi, err := os.Stat(j.shell.watch.files.ScratchPath); err != nil || fi.Size() != 0 {
+			if fi, err := os.Stat(actorOf(j).shell.watch.files.ScratchPath); err != nil || fi.Size() != 0 {
 				t.Errorf("%d bytes are kept of its answer, %v", fi.Size(), err)
 			}
 		})

@@ -349,7 +349,7 @@ func TestExecPatternBeforeTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, j, pattern(`asks\s`))
-	release := j.waits.follower.Load().Hold()
+	release := j.output.follower.Load().Hold()
 	typed, err := j.Write(Input{Text: "\n"})
 	if err != nil {
 		t.Fatal(err)

@@ -199,7 +199,7 @@ func (r *recorder) names() (names []string) {
 
 // A fakeJob is a job whose system is simulated by the test.
 type fakeJob struct {
-	*Job
+	*actor
 	t    *testing.T
 	m    *Manager
 	proc *fakeProcess
@@ -225,7 +225,7 @@ func startFakeWith(t *testing.T, sink *recorder, prepare func(*Manager), ask ...
 	f.m.system.plan = func(*Spec) (plan, *Error) {
 		return plan{argv: []string{"fake"}, mode: ModePTY, dir: "/", cols: 80, rows: 24}, nil
 	}
-	f.m.system.launch = func(_ *Spec, p plan) (*launched, *Error) {
+	f.m.launch = func(_ *Spec, p plan) (*launched, *Error) {
 		term := fakeTerminal{proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3}}
 		return &launched{plan: p, proc: f.proc, outputs: []output{{PTY, f.out}}, input: f.in, term: term}, nil
 	}
@@ -237,7 +237,7 @@ func startFakeWith(t *testing.T, sink *recorder, prepare func(*Manager), ask ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Job = j
+	f.actor = actorOf(j)
 	if sink.block == nil {
 		must(t, p)
 	}
@@ -294,7 +294,9 @@ func refused[T any](t *testing.T, p Pending[T], code Code) *Error {
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // withParts creates the parts of a job that was created without a start.
-func withParts(j *Job) *Job {
-	j.newParts()
-	return j
+func withParts(a *actor) *actor {
+	a.newParts()
+	return a
 }
+
+func actorOf(j *Job) *actor { return j.turns.(*actor) }

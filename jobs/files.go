@@ -11,7 +11,6 @@ import (
 
 	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/store"
 	"shelld/jobs/stored"
 )
 
@@ -24,10 +23,10 @@ var files = map[Stream]string{PTY: stored.StdoutFile, Stdout: stored.StdoutFile,
 // filesPart keeps the output, the recording and info.json of a job on disk.
 type filesPart struct {
 	noPart
-	j *Job
+	j *base
 
-	folder    *store.Folder // nil: output is kept in memory only
-	fileHolds holds
+	ending interface{ tellClosed() }
+
 	recording *recording // nil: the job is not recorded
 	filing    *Info      // the job's info at the time when its files are put in order; set before that
 	infoMu    sync.Mutex // held while info.json is written
@@ -42,12 +41,12 @@ type filesPart struct {
 // start of a job does not wait for a disk.
 func (p *filesPart) openSpool(name Stream) *spool.Spool {
 	l := p.j.mgr.settings.limits
-	if p.folder == nil {
+	if p.j.folder == nil {
 		return spool.New(l.SpoolMemory)
 	}
 	return spool.Open(spool.Options{
 		Memory:   l.SpoolMemory,
-		Create:   func() (*os.File, error) { return p.folder.Create(files[name]) },
+		Create:   func() (*os.File, error) { return p.j.folder.Create(files[name]) },
 		Tag:      stored.Tag(filepath.Base(p.j.mgr.settings.archive.session.Path()), int64(p.j.id), files[name]),
 		DiskHead: l.SpoolDisk / 8, DiskTail: l.SpoolDisk - l.SpoolDisk/8,
 		Total:  p.j.mgr.settings.archive.total,
@@ -71,13 +70,13 @@ func (p *filesPart) onFileFailed(err error) {
 	}
 	path, why := p.fileFailure(err)
 	p.j.info.OutputFile, p.j.info.OutputFileError = path, why
-	p.j.changes.untold.Add(Changed{What: ChangeOutputFile, OutputFile: OutputFileError{path, why}})
+	p.j.untold.Add(Changed{What: ChangeOutputFile, OutputFile: OutputFileError{path, why}})
 	p.j.publish()
 }
 
 // fileFailure returns the file that failed, and the error.
 func (p *filesPart) fileFailure(err error) (path, why string) {
-	e := storeError(err, p.folder.Path())
+	e := storeError(err, p.j.folder.Path())
 	return e.Path, e.Errno
 }
 
@@ -93,19 +92,15 @@ func (p *filesPart) finishFile(st *stream) error {
 		return nil // Already reported.
 	}
 	if spool.Length(st.spool.Stored()) < spool.Length(st.spool.Kept()) {
-		return &fs.PathError{Op: "store", Path: filepath.Join(p.folder.Path(), files[st.name]), Err: errTotal}
+		return &fs.PathError{Op: "store", Path: filepath.Join(p.j.folder.Path(), files[st.name]), Err: errTotal}
 	}
 	return nil
 }
 
-// recordTime is the maximum delay until the start or the exit of a job is written. Due to the delay, a command that
-// ends at once costs one write instead of three.
-const recordTime = 100 * time.Millisecond
-
 // record schedules a write of the job's info.
 func (p *filesPart) record(now time.Time) {
-	p.j.actor.lock.Check()
-	if p.folder != nil && p.recordAt.IsZero() {
+	p.j.lock.Check()
+	if p.j.folder != nil && p.recordAt.IsZero() {
 		p.recordAt = now.Add(recordTime)
 	}
 }
@@ -116,16 +111,17 @@ const recordWaitTime = 500 * time.Millisecond
 
 // storedWait returns the text that info.json is to have of the job's wait for input. It is "" if the job does not wait,
 // or if it does something else at the same time.
-func (l *inputWatch) storedWait() string {
-	if l.now == nil || l.now.State != inputwait.Reading {
+func (p *filesPart) storedWait() string {
+	w := p.j.waitingFor
+	if w == nil || w.State != inputwait.Reading {
 		return ""
 	}
-	return string(l.now.Kind) + " " + l.now.Prompt
+	return string(w.Kind) + " " + w.Prompt
 }
 
 // recordWait schedules a write if the job has begun or stopped to wait for input.
 func (p *filesPart) recordWait(now time.Time) {
-	if p.folder != nil && !p.isVacant() && p.waitAt.IsZero() && p.j.waiting.watch.storedWait() != p.wait {
+	if p.j.folder != nil && !p.j.isVacant() && p.waitAt.IsZero() && p.storedWait() != p.wait {
 		p.waitAt = now.Add(recordWaitTime)
 	}
 }
@@ -133,14 +129,14 @@ func (p *filesPart) recordWait(now time.Time) {
 func (p *filesPart) review(now time.Time) {
 	if !p.waitAt.IsZero() && !now.Before(p.waitAt) {
 		p.waitAt = time.Time{}
-		if p.j.waiting.watch.storedWait() != p.wait && !p.isVacant() {
+		if p.storedWait() != p.wait && !p.j.isVacant() {
 			p.recordAt = now
 		}
 	}
 	if !p.recordAt.IsZero() && !now.Before(p.recordAt) {
 		p.recordAt = time.Time{}
-		p.wait = p.j.waiting.watch.storedWait()
-		p.j.mgr.settings.archive.put(errand{what: errandRecord, job: p.j, info: p.j.snapshot()})
+		p.wait = p.storedWait()
+		p.j.mgr.settings.archive.put(errand{what: errandRecord, id: p.j.id, job: p, info: p.j.snapshot()})
 	}
 }
 
@@ -189,7 +185,7 @@ func (p *filesPart) replaceInfo(info Info, streams []StreamInfo) error {
 	if err != nil {
 		return err
 	}
-	return p.folder.Replace(stored.InfoFile, b)
+	return p.j.folder.Replace(stored.InfoFile, b)
 }
 
 // recordOrder records in info.json the ranges that the file of a stream will hold once it is put in order. From then
@@ -201,20 +197,12 @@ func (p *filesPart) recordOrder(name Stream, kept []Range) error {
 	return p.writeInfo(*p.filing, infoFiling, func() []StreamInfo { return all })
 }
 
-// fileTime is how long a kill waits for the output to be stored after the process tree is gone.
-const fileTime = time.Second
-
-// exitTime is how much longer a kill waits if the exit is not reported yet because the patterns have not seen all of
-// the output. Patterns give up by a time limit of their own, which takes longer on a busy machine. An answer that calls
-// a killed job running would be wrong.
-const exitTime = 9 * time.Second
-
 // finishFiles completes the files. It is called when nothing of the job is left and all its output is stored. Nothing
 // may be appended from here on, because a descriptor of the job's terminal may now belong to an unrelated process.
 func (p *filesPart) finishFiles() {
 	close(p.j.vacant)
-	if p.folder == nil {
-		p.j.ending.tellClosed()
+	if p.j.folder == nil {
+		p.ending.tellClosed()
 		return
 	}
 	p.j.closeDescriptors()
@@ -224,7 +212,7 @@ func (p *filesPart) finishFiles() {
 	info := p.j.snapshot()
 	p.filing = ptr(info)
 	info.Status, info.Background = StatusClosed, nil
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		for _, st := range p.j.output.streams {
 			<-st.done
 		}
@@ -241,7 +229,7 @@ func (p *filesPart) finishFiles() {
 		}
 		if err := p.writeInfo(info, infoFinal, p.stored); err != nil {
 			p.outputFileFailed(err)
-			p.j.mgr.settings.archive.put(errand{what: errandOwe, job: p.j, info: info})
+			p.j.mgr.settings.archive.put(errand{what: errandOwe, id: p.j.id, job: p, info: info})
 			p.j.mgr.settings.archive.payLater(err)
 		} else {
 			p.j.mgr.settings.archive.takes()
@@ -250,16 +238,13 @@ func (p *filesPart) finishFiles() {
 	})
 }
 
-// isVacant reports whether nothing of the job is left and all its output is stored.
-func (p *filesPart) isVacant() bool { return p.j.st.step >= stepFiles }
-
 // abandonFiles closes the files of a job that did not reach its regular end.
 func (p *filesPart) abandonFiles() {
-	if p.folder == nil || p.isVacant() {
+	if p.j.folder == nil || p.j.isVacant() {
 		return
 	}
 	p.recording.end()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		for _, st := range p.j.output.streams {
 			if err := st.spool.Close(); err != nil {
 				p.j.log.Debug("closing an output file", "job", p.j.id, "error", err)
@@ -272,7 +257,7 @@ func (p *filesPart) abandonFiles() {
 // is set, it also waits until all output was sent, and until the archive has time. It calls then with the error, from
 // any goroutine.
 func (p *filesPart) discard(unsent bool, then func(error)) {
-	if p.folder == nil {
+	if p.j.folder == nil {
 		then(nil)
 		return
 	}
@@ -280,8 +265,8 @@ func (p *filesPart) discard(unsent bool, then func(error)) {
 	if unsent {
 		what = errandDrop
 	}
-	p.fileHolds.afterwards(unsent, func() {
-		p.j.mgr.settings.archive.put(errand{what: what, job: p.j, then: then})
+	p.j.holds.afterwards(unsent, func() {
+		p.j.mgr.settings.archive.put(errand{what: what, id: p.j.id, job: p, then: then})
 	})
 }
 
@@ -298,41 +283,17 @@ func (p *filesPart) deleteFiles() error {
 	for _, st := range p.j.output.streams {
 		errs = append(errs, st.spool.Remove())
 	}
-	return errors.Join(append(errs, p.recording.remove(), p.folder.Remove(stored.InfoFile))...)
-}
-
-// holds counts the readers of a job's files. The deletion of the files waits for them.
-type holds struct {
-	mu      sync.Mutex
-	answers int    // answers that are being made
-	lanes   int    // lanes with unsent output
-	unsent  bool   // the deletion also waits for lanes
-	then    func() // nil: no deletion waits
-}
-
-func (h *holds) hold(n *int) (release func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	*n++
-	return sync.OnceFunc(func() { h.change(func() { *n-- }) })
-}
-
-// afterwards calls then once the files have no holders.
-func (h *holds) afterwards(unsent bool, then func()) {
-	h.change(func() { h.unsent, h.then = unsent, then })
-}
-
-func (h *holds) change(f func()) {
-	h.mu.Lock()
-	f()
-	var then func()
-	if h.answers == 0 && (h.lanes == 0 || !h.unsent) {
-		then, h.then = h.then, nil
-	}
-	h.mu.Unlock()
-	if then != nil {
-		then()
-	}
+	return errors.Join(append(errs, p.recording.remove(), p.j.folder.Remove(stored.InfoFile))...)
 }
 
 func (p *filesPart) due(time.Time) time.Time { return earliest(p.recordAt, p.waitAt) }
+
+// recordLiving writes the record of a live job, for the archive.
+func (p *filesPart) recordLiving(info Info) error { return p.writeInfo(info, infoLiving, p.placed) }
+
+// replaceRecord writes the final record once more.
+func (p *filesPart) replaceRecord(info Info) error { return p.replaceInfo(info, p.stored()) }
+
+func (p *filesPart) latest() *Info { return p.j.Published() }
+
+func (p *filesPart) isFiled() bool { return p.filed }

@@ -359,9 +359,9 @@ func TestInfoIsTriedAgain(t *testing.T) {
 			then(m, other)
 			<-written
 			done := make(chan struct{})
-			absent := withParts(&Job{})
-			absent.files.folder = m.settings.archive.folder(99)
-			m.settings.archive.put(errand{what: errandDelete, job: absent, then: func(error) { close(done) }})
+			absent := withParts(&actor{})
+			absent.folder = m.settings.archive.folder(99)
+			m.settings.archive.put(errand{what: errandDelete, id: absent.id, job: &absent.files, then: func(error) { close(done) }})
 			<-done
 			if got := mustRead(t, info); !strings.HasPrefix(got, "2 closed") {
 				t.Errorf("info.json is %q", got)

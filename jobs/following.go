@@ -7,6 +7,7 @@ import (
 
 	"shelld/jobs/internal/follow"
 	"shelld/jobs/internal/spool"
+	"shelld/jobs/internal/view"
 )
 
 // The waits own the job's follower (package follow), which searches the output for their patterns. It calls the methods
@@ -23,12 +24,6 @@ type (
 	}
 )
 
-func (m hitsMsg) deliver(j *Job) {
-	j.waits.onFound(m.hits)
-	m.taken <- struct{}{}
-}
-func (m syncedMsg) deliver(j *Job) { j.waits.onSynced(m.tok, m.partly) }
-
 // Hits implements follow.Owner.
 func (p *waitsPart) Hits(hits []follow.Hit, taken chan<- struct{}) { p.j.ask(hitsMsg{hits, taken}) }
 
@@ -36,11 +31,11 @@ func (p *waitsPart) Hits(hits []follow.Hit, taken chan<- struct{}) { p.j.ask(hit
 func (p *waitsPart) Synced(tok *token, partly bool) { p.j.ask(syncedMsg{tok, partly}) }
 
 // Leans implements follow.Owner. The turn begins to probe whether the job waits for input.
-func (p *waitsPart) Leans() { p.j.actor.attend() }
+func (p *waitsPart) Leans() { p.j.turns.attend() }
 
 // Unreadable implements follow.Owner.
 func (p *waitsPart) Unreadable(at int64, err error) error {
-	return p.j.reads.unreadable(at, err, "check the disk, then watch or wait again from a later offset")
+	return p.j.output.unreadable(at, err, "check the disk, then watch or wait again from a later offset")
 }
 
 // Name implements follow.Source.
@@ -68,13 +63,13 @@ func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
 	p.watches[p.keys] = w
 	defer w.spec.letGo()
 	if w.spec.Screen {
-		p.j.display.lookFor(p.keys, &w.spec, w.screenAfter(from))
+		p.display.lookFor(p.keys, &w.spec, w.screenAfter(from))
 		return p.keys
 	}
-	f := p.follower.Load()
+	f := p.j.output.follower.Load()
 	if f == nil {
 		f = follow.New(p)
-		p.follower.Store(f)
+		p.j.output.follower.Store(f)
 	}
 	for _, st := range p.j.output.streams {
 		if w.spec.Stream == "" || w.spec.Stream == st.name {
@@ -98,8 +93,8 @@ func (p *waitsPart) unfollow(key int) {
 		w.room.giveBack()
 	}
 	delete(p.watches, key)
-	p.j.display.lookNoMore(key)
-	if f := p.follower.Load(); f != nil {
+	p.display.lookNoMore(key)
+	if f := p.j.output.follower.Load(); f != nil {
 		f.Remove(key)
 	}
 }
@@ -124,13 +119,6 @@ func (p *waitsPart) onFound(hits []follow.Hit) {
 	}
 }
 
-// onHits handles the results of a glance at the screen.
-func (p *waitsPart) onHits(hits []followerHit) {
-	for _, h := range hits {
-		p.onHit(h)
-	}
-}
-
 // onHit reports a hit to its wait or client. Hits of removed watches are dropped.
 func (p *waitsPart) onHit(h followerHit) {
 	w := p.watches[h.key]
@@ -140,7 +128,7 @@ func (p *waitsPart) onHit(h followerHit) {
 		w.wait.take(h, w.cond)
 	case h.match == nil:
 		p.unfollow(h.key)
-		p.j.sink.Event(Event{After: p.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
+		p.j.sink.Event(Event{After: p.j.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
 	default:
 		if w.spec.Once {
 			p.unfollow(h.key)
@@ -166,9 +154,7 @@ func (w *wait) take(h followerHit, cond int) {
 
 // onSynced ends the requests that wait until all output stored before them has been matched.
 func (p *waitsPart) onSynced(tok *token, partly bool) {
-	if p.j.ending.settling == tok {
-		p.j.ending.settling = nil
-	}
+	p.ending.onSettled(tok)
 	if u, ok := p.unwatches[tok]; ok {
 		delete(p.unwatches, tok)
 		p.unfollow(u.key)
@@ -179,4 +165,106 @@ func (p *waitsPart) onSynced(tok *token, partly bool) {
 			w.catchup, w.partly = nil, w.partly || partly
 		}
 	}
+}
+
+// onShown handles the results of a glance at the screen.
+func (p *waitsPart) onShown(shown []view.Hit) {
+	for _, h := range shown {
+		p.onHit(followerHit{key: h.Key, stream: PTY, match: h.Match, place: h.Place, shown: h.Shown, removed: h.Removed})
+	}
+}
+
+// onUnseen handles the patterns that have not seen all of the screen.
+func (p *waitsPart) onUnseen(keys []int, why error) {
+	for _, key := range keys {
+		p.onHit(followerHit{key: key, behind: why})
+	}
+}
+
+// glanced notifies the waits and unwatch requests that wait for a glance.
+func (p *waitsPart) glanced(number int) {
+	for _, w := range p.armed {
+		if w.glance <= number {
+			w.glance = 0
+		}
+	}
+	for tok, u := range p.unwatches {
+		if u.glance != 0 && u.glance <= number {
+			p.onSynced(tok, false)
+		}
+	}
+}
+
+func (p *waitsPart) onWatch(m watchMsg) {
+	if len(p.j.output.streams) == 0 {
+		m.reply.fail(Invalid(m.spec.Pointer, noStreams))
+		return
+	}
+	if s := m.spec.Stream; s != "" && p.j.output.stream(s) == nil {
+		m.reply.fail(Invalid(m.spec.sibling("stream"), "this job has no stream %q; it has %s", s, p.j.output.streamNames()))
+		return
+	}
+	if err := m.spec.checkScreen(p.j.heard != nil); err != nil {
+		m.reply.fail(err)
+		return
+	}
+	from := p.j.barrier()
+	if m.fromStart {
+		from = nil
+	}
+	m.spec.room, m.reply.room = m.reply.room, nil // it belongs to the watch from now on
+	m.reply.ok(p.addWatch(m.spec, from))
+}
+
+// addWatch adds a client's pattern and returns its number.
+func (p *waitsPart) addWatch(spec WatchSpec, from map[Stream]int64) int {
+	p.watchIDs++
+	w := &watch{id: p.watchIDs, spec: spec, room: spec.room}
+	spec.letGo()
+	p.j.info.Watches = append(slices.Clone(p.j.info.Watches), WatchInfo{p.watchIDs, spec})
+	p.follow(w, from)
+	return p.watchIDs
+}
+
+// An unwatchReq waits until the follower has matched all output that is stored.
+type unwatchReq struct {
+	key    int
+	reply  reply[struct{}]
+	glance int // not 0: the pattern is on the screen, and the request waits for the glance of this number
+}
+
+func (p *waitsPart) onUnwatch(m unwatchMsg) {
+	for key, w := range p.watches {
+		if w.id == m.id && w.wait == nil {
+			tok := new(token)
+			if w.spec.Screen {
+				p.unwatches[tok] = unwatchReq{key, m.reply, p.display.needGlance()}
+				return
+			}
+			p.unwatches[tok] = unwatchReq{key, m.reply, 0}
+			p.j.output.follower.Load().Sync(tok, []int{key}, false)
+			return
+		}
+	}
+	m.reply.fail(Invalid("/watchId", "job %d has no watch %d, or no longer; job/get lists its watches", p.j.id, m.id))
+}
+
+func (hitsMsg) message() {}
+
+func (syncedMsg) message() {}
+
+// screenAfter returns the offset that a screen must be past for a match to count; -1: none. Text that is on the screen
+// already counts, unless the pattern is about later output.
+func (w *watch) screenAfter(from map[Stream]int64) int64 {
+	switch {
+	case from == nil: // from the start on
+		return -1
+	case w.wait == nil:
+		return from[PTY]
+	}
+	switch k := w.wait.spec.From.Kind; {
+	case k == FromNow, k == FromOffset, k == FromDefault && w.wait.afterInput:
+		return from[PTY]
+	}
+	return -1
 }

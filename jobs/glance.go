@@ -2,7 +2,7 @@ package jobs
 
 import (
 	"errors"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"shelld/jobs/internal/view"
@@ -24,8 +24,6 @@ const (
 
 // A glancer is the state of glances that the job's turns hold.
 type glancer struct {
-	every atomic.Int64 // the interval of notifications to the client, in nanoseconds; 0: none. Any goroutine may set it
-
 	// Guarded by turns:
 	patterns []*view.Pattern // replaced, never changed
 	begun    int             // number of glances begun
@@ -52,14 +50,14 @@ type seenMsg struct {
 	took     time.Duration
 }
 
-func (m seenMsg) deliver(j *Job) { j.display.onSeen(m) }
+func (seenMsg) message() {}
 
 // tells returns the interval of notifications to the client. It is 0 if there are none.
 func (p *displayPart) tells() time.Duration {
-	if p.heard == nil || p.j.st.status == StatusClosed {
+	if p.j.heard == nil || p.j.st.status == StatusClosed {
 		return 0
 	}
-	return time.Duration(p.glance.every.Load())
+	return time.Duration(p.j.wants.screen.Load())
 }
 
 // review takes a glance if one is due.
@@ -94,21 +92,6 @@ func (p *displayPart) glanceAt() (t time.Time) {
 	return latest(g.after, p.j.epoch)
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// earliest returns the earlier of two times. A zero time never comes.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // beginGlance begins a probe of the screen as it is after all stored output.
 func (p *displayPart) beginGlance(now time.Time) {
 	g := &p.glance
@@ -117,7 +100,7 @@ func (p *displayPart) beginGlance(now time.Time) {
 	m := seenMsg{number: g.begun, size: p.sizes.Count()}
 	v, end, patterns := p.theView(), p.j.End(PTY), g.patterns
 	release := p.j.Hold()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		defer release()
 		m.offset, m.revision, m.hits = v.Poll(end, patterns)
 		m.took = time.Since(now)
@@ -135,30 +118,8 @@ func (p *displayPart) onSeen(m seenMsg) {
 	} else {
 		g.after = now.Add((changeRest - 1) * m.took)
 	}
-	p.j.waits.onHits(hitsOf(m.hits))
-	p.glanced(m.number)
-}
-
-// hitsOf converts hits on the screen to hits of the follower.
-func hitsOf(shown []view.Hit) (hits []followerHit) {
-	for _, h := range shown {
-		hits = append(hits, followerHit{key: h.Key, stream: PTY, match: h.Match, place: h.Place, shown: h.Shown, removed: h.Removed})
-	}
-	return hits
-}
-
-// glanced notifies the waits and unwatch requests that wait for a glance.
-func (p *displayPart) glanced(number int) {
-	for _, w := range p.j.waits.armed {
-		if w.glance <= number {
-			w.glance = 0
-		}
-	}
-	for tok, u := range p.j.waits.unwatches {
-		if u.glance != 0 && u.glance <= number {
-			p.j.waits.onSynced(tok, false)
-		}
-	}
+	p.waits.onShown(m.hits)
+	p.waits.glanced(m.number)
 }
 
 // tellScreen notifies the client that the screen has changed, if a notification is due.
@@ -190,7 +151,7 @@ func (p *displayPart) glanceDue() (t time.Time) {
 
 // needGlance makes a glance begin at once, or when the current glance has ended. It returns the number of that glance.
 func (p *displayPart) needGlance() int {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	p.glance.want = p.glance.begun + 1
 	return p.glance.want
 }
@@ -216,20 +177,36 @@ func (p *displayPart) screenUntil() (t time.Time) {
 	if !settles || g.seen >= g.settleTo || g.behind || p.tells() == 0 && len(g.patterns) == 0 {
 		return t
 	}
-	return p.j.ending.settleUntil()
+	return p.ending.settleUntil()
 }
 
 // giveUpScreen ends the patterns that have not seen all of the screen in time.
 func (p *displayPart) giveUpScreen() {
 	p.j.log.Warn("the screen of an ended job could not be drawn in time", "job", p.j.id)
 	p.glance.behind = true
-	var hits []followerHit
+	var keys []int
 	for _, sp := range p.glance.patterns {
-		hits = append(hits, followerHit{key: sp.Key, behind: errors.New("the job ended, and its screen could not be drawn in time")})
+		keys = append(keys, sp.Key)
 	}
-	p.j.waits.onHits(hits)
-	p.glanced(p.glance.want)
+	p.waits.onUnseen(keys, errors.New("the job ended, and its screen could not be drawn in time"))
+	p.waits.glanced(p.glance.want)
 }
 
 // due returns when a turn has work to do for the screen.
 func (p *displayPart) due(time.Time) time.Time { return earliest(p.screenUntil(), p.glanceDue()) }
+
+// lookFor adds a pattern that is searched on the screen. The next glance begins at once, because the screen may already
+// show a match.
+func (p *displayPart) lookFor(key int, w *WatchSpec, after int64) {
+	sp := &view.Pattern{Key: key, Pattern: w.compiled, After: after}
+	p.glance.patterns = append(slices.Clip(p.glance.patterns), sp)
+	p.needGlance()
+}
+
+// lookNoMore removes a pattern if it is one that is searched on the screen.
+func (p *displayPart) lookNoMore(key int) {
+	has := func(sp *view.Pattern) bool { return sp.Key == key }
+	if slices.ContainsFunc(p.glance.patterns, has) {
+		p.glance.patterns = slices.DeleteFunc(slices.Clone(p.glance.patterns), has)
+	}
+}

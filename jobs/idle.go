@@ -8,14 +8,16 @@ import (
 // idlePart records how long a job has had no output and no input.
 type idlePart struct {
 	noPart
-	j *Job
+	j *base
+
+	waiting interface{ lastWrite() time.Time }
 
 	wrote atomic.Pointer[time.Time] // when the program's input last accepted data; nil: never
 }
 
 // review stores the time for readers outside a turn.
 func (p *idlePart) review(time.Time) {
-	if at := p.j.waiting.watch.wroteAt; !at.IsZero() {
+	if at := p.waiting.lastWrite(); !at.IsZero() {
 		p.wrote.Store(&at)
 	}
 }

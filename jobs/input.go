@@ -3,141 +3,88 @@ package jobs
 import (
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/proc"
 )
 
-// An Input is the input that a client types: the text, then the keys (or Send in their place), then the line end, then
-// the end of input.
-type Input struct {
-	Text          string
-	Keys          []string
-	Send          []SendItem
-	AppendNewline bool   // CR on a terminal, LF on a pipe
-	EOF           bool   // closes a pipe; types the end-of-file character on a terminal
-	Secret        bool   // kept out of every record, and wiped once it is written
-	IfWaiting     string // the ID of the wait for input that this input answers; "" = none
-	Wait          *WaitSpec
-	Asker         Asker
-
-	person bool // entered by the person at the client (secret.go)
-}
-
-// A WriteResult holds the number of bytes that the kernel has taken, and the outcome of the wait.
-type WriteResult struct {
-	BytesWritten int64
-	Outcome      *Outcome
-}
+type (
+	// A writeConfirmer asks a person whether input may be typed.
+	writeConfirmer interface {
+		confirmWrite(m writeMsg) bool
+		dropAsked(why func() *Error)
+	}
+	// An inputRecorder writes input, and records it.
+	inputRecorder interface {
+		seen(q *queued) (seen, raw bool)
+		writeNow(q *queued, data []byte) (n int, err error)
+		recordWritten(q *queued, data []byte)
+	}
+	// A shellInput is the shell that reads the input.
+	shellInput interface {
+		blocksWrite(q *queued) bool
+		lastQueued() int64
+		noteTyped(p []byte)
+		strike()
+	}
+	// An inputWaiter knows whether the job waits for input, and for whose.
+	inputWaiter interface {
+		holdWrite(m writeMsg) bool
+		dropHeld(why func() *Error)
+		noteInput(answer bool)
+	}
+	// A secretKeeper refuses input that only the person at the client may type.
+	secretKeeper interface {
+		deny(q *queued) *Error
+		denyLate(q *queued) bool
+		secretRefused(err *Error)
+	}
+	// A writeWaiter has the waits of writes.
+	writeWaiter interface {
+		origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *Error)
+		outcome(w *wait, reason string, index int) Outcome
+		arm(w *wait)
+		isArmed(w *wait) bool
+		drop(w *wait) bool
+	}
+)
 
 // inputPart writes input to the job.
 type inputPart struct {
 	noPart
-	j *Job
+	j *base
 
-	to       input           // nil: the job takes no input
+	asking  writeConfirmer
+	files   inputRecorder
+	shell   shellInput
+	waiting inputWaiter
+	secrets secretKeeper
+	waits   writeWaiter
+
 	orders   chan inputOrder // a turn -> writeLoop; capacity 1: the writeLoop has at most one
 	wrote    chan writeDone  // writeLoop -> run, one per order
 	queue    inputQueue      // owned by turns, except its field bytes, which any goroutine may read
 	typed    *typedInput     // the last write that was begun; nil = no echo to expect
-	wentOnAt time.Time       // the end of the start's wait (start_held.go); zero: the start did not wait
-}
-
-// A queued is an input that waits until the kernel takes it.
-type queued struct {
-	data    []byte
-	close   bool // close the pipe after the data
-	written int64
-	spec    *WaitSpec
-	wait    *wait    // spec as an armed wait; nil before
-	outcome *Outcome // the outcome of the wait
-	end     *Error   // if it was withdrawn while the writeLoop had it: the answer, given when the item is back
-	short   *Error   // the answer, given when the item is back, if not all of it was written
-	before  int      // inputQueue.partial before this item
-	reply   reply[WriteResult]
-
-	attrs     *proc.Attrs // the terminal's modes; only while the item is being queued
-	begun     bool        // its first byte was written or about to be written
-	typed     *typedInput // its echo, as known at that time; nil = no echo to expect
-	overtakes bool        // it begins with a signal key
-	keysOnly  bool        // it consists of signal keys only
-	person    bool        // as in Input
-	secret    bool        // data is wiped when it is no longer needed
-	behind    int64       // the last Exec command queued before it, if the shell had not begun that; 0: none
-	trigger   bool        // makes a shell take the command that Exec has for it (shell_feed.go)
-	answer    bool        // the terminal's own answer to a query (queries.go)
-	recorded  bool        // it was visible when it was given to the writeLoop
-	deadline  time.Time   // the deadline of spec, counted from when the request was read; zero: none
-	expired   bool        // the deadline passed while the writeLoop had it
-}
-
-// An inputQueue holds the input that is not yet written. Only its first item can be in progress.
-type inputQueue struct {
-	items   []*queued
-	bytes   atomic.Int64 // bytes of items not yet written; any goroutine may read it
-	writing bool         // the writeLoop has the first item
-	writes  uint64       // number of writes handed to the writeLoop so far
-	closed  string       // why no more input can be written; "" = it can
-	broken  time.Time    // when the kernel reported that the input has no reader; zero: it has not
-	partial int          // bytes typed since the last line end, including queued bytes
-	answers int          // bytes of answers in items, not yet written; not counted in bytes
-}
-
-// ready reports whether there is input to hand to the writeLoop.
-func (q *inputQueue) ready() bool { return !q.writing && q.broken.IsZero() && len(q.next()) > 0 }
-
-func (q *inputQueue) next() []byte {
-	if len(q.items) == 0 {
-		return nil
-	}
-	return q.items[0].data[q.items[0].written:]
-}
-
-// typed reports whether the queue holds unwritten input that a client has typed.
-func (q *inputQueue) typed() bool {
-	return slices.ContainsFunc(q.items, func(in *queued) bool { return !in.answer && int(in.written) < len(in.data) })
-}
-
-// count adds n to the number of bytes that wait to be written, for an item.
-func (q *inputQueue) count(in *queued, n int64) {
-	if in.answer {
-		q.answers += int(n)
-	} else {
-		q.bytes.Add(n)
-	}
-}
-
-// insert inserts an item at index i. The caller counts the item's bytes.
-func (q *inputQueue) insert(i int, in *queued) { q.items = slices.Insert(q.items, i, in) }
-
-// remove removes item i. The writeLoop must not have that item.
-func (q *inputQueue) remove(i int) {
-	in := q.items[i]
-	q.count(in, in.written-int64(len(in.data)))
-	if in.secret {
-		clear(in.data)
-	}
-	q.items = slices.Delete(q.items, i, i+1)
+	wentOnAt time.Time       // the end of the start's wait (awaitBefore); zero: the start did not wait
 }
 
 func (p *inputPart) onWrite(m writeMsg) {
 	if m.at.Before(p.wentOnAt) {
 		m.at = p.wentOnAt // deadlines do not run while a start waits for the login shell or a person
 	}
-	if !p.j.asking.confirmWrite(m) && p.passWrite(m) {
-		p.j.asking.dropAsked(p.overtaken)
+	if !p.asking.confirmWrite(m) && p.passWrite(m) {
+		p.asking.dropAsked(p.overtaken)
 	}
 }
 
 // passWrite handles a write that needs no confirmation, or is confirmed. It reports whether the write overtakes queued
 // input.
 func (p *inputPart) passWrite(m writeMsg) bool {
-	p.j.actor.lock.Check()
-	if p.j.waiting.holdWrite(m) || !p.enqueue(m) {
+	p.j.lock.Check()
+	if p.waiting.holdWrite(m) || !p.enqueue(m) {
 		return false
 	}
-	p.overtakeHeld()
+	p.waiting.dropHeld(p.overtaken)
 	return true
 }
 
@@ -148,20 +95,20 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 	// A terminal that reads lines with echo off: the program asks for a password, which policy may leave to a person.
 	hidden := q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
 	if err == nil && hidden {
-		err = p.j.waiting.deny(q)
+		err = p.secrets.deny(q)
 	}
 	if err == nil {
 		err = p.checkQueue(q)
 	}
 	if err == nil && m.in.Wait != nil {
-		_, err = p.j.waits.origin(m.in.Wait, FromNow)
+		_, err = p.waits.origin(m.in.Wait, FromNow)
 	}
 	if err != nil {
 		if q != nil && (m.in.Secret || hidden) {
 			clear(q.data)
 		}
 		if m.in.person {
-			p.j.waiting.secretRefused(err)
+			p.secrets.secretRefused(err)
 		}
 		m.reply.fail(err)
 		return false
@@ -180,7 +127,7 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 	if q.close {
 		p.queue.closed = "its standard input was closed by an earlier eof"
 	}
-	q.behind = p.j.shell.watch.lastQueued()
+	q.behind = p.shell.lastQueued()
 	p.queue.items = append(p.queue.items, q)
 	p.queue.bytes.Add(int64(len(q.data)))
 	p.beginFirst()
@@ -224,13 +171,13 @@ func (p *inputPart) writable(in Input) *Error {
 		e := errorf(CodeJobExited, "job %d %s; start it again to write to it", p.j.id, exitText(p.j.st.exit))
 		e.Handle, e.Exit = p.j.id, p.j.st.exit
 		return e
-	case p.j.ending.closing:
+	case p.j.closing:
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d takes no more input", p.j.id)
 	case p.queue.closed != "":
-		return p.notInteractive("job %d takes no more input: %s", p.j.id, p.queue.closed)
-	case p.to == nil:
+		return p.j.notInteractive("job %d takes no more input: %s", p.j.id, p.queue.closed)
+	case p.j.stdin == nil:
 		return p.noInput()
-	case in.IfWaiting != "" && (p.j.waiting.watch.now == nil || p.j.waiting.watch.now.ID != in.IfWaiting || p.queue.typed()):
+	case in.IfWaiting != "" && (p.j.waitingFor == nil || p.j.waitingFor.ID != in.IfWaiting || p.queue.typed()):
 		return p.notExpected(in.IfWaiting)
 	}
 	return nil
@@ -239,8 +186,8 @@ func (p *inputPart) writable(in Input) *Error {
 // notExpected returns the error for input that was meant for a wait for input that is over.
 func (p *inputPart) notExpected(id string) *Error {
 	why := "that wait is over, and no other wait is known"
-	switch now := p.j.waiting.watch.now; {
-	case p.j.waiting.watch.looker == nil:
+	switch now := p.j.waitingFor; {
+	case p.j.looker == nil:
 		why = "this server cannot detect waits of this job, so they have no ids"
 	case now != nil && now.ID == id:
 		why = "other input is on its way to it"
@@ -248,12 +195,6 @@ func (p *inputPart) notExpected(id string) *Error {
 		why = "that wait is over; the current one is " + now.ID
 	}
 	e := errorf(CodeInputNotExpected, "job %d does not wait for input as %q: %s; check the job, or send the input without ifWaiting", p.j.id, id, why)
-	e.Handle = p.j.id
-	return e
-}
-
-func (p *inputPart) notInteractive(format string, args ...any) *Error {
-	e := errorf(CodeNotInteractive, format, args...)
 	e.Handle = p.j.id
 	return e
 }
@@ -282,26 +223,6 @@ func (p *inputPart) composeLine(t *typing, eof bool, attrs proc.Attrs) (partial 
 		partial = 0
 	}
 	return partial, nil
-}
-
-// lineLengths scans data, which is typed after partial bytes of a line. It returns the length of the last line and of
-// the longest line, both without the line end.
-func lineLengths(data []byte, partial int, a proc.Attrs) (last, longest int) {
-	for _, c := range data {
-		switch {
-		case c == '\n', c == '\r' && a.CRToNL, c == a.EOF && c != 0, c == a.EOL && c != 0:
-			partial = 0
-		case c != 0 && a.Canonical && c == a.Kill, a.IsSignal(c) && !a.NoFlush:
-			partial = 0 // the terminal discards the line
-		case a.IsSignal(c): // not part of a line
-		case c != 0 && a.Canonical && c == a.Erase:
-			partial = max(partial-1, 0)
-		default:
-			partial++
-			longest = max(longest, partial)
-		}
-	}
-	return partial, longest
 }
 
 // checkQueue refuses input for which the queue has no room. For an input that overtakes, only the items count that it
@@ -339,7 +260,7 @@ func (p *inputPart) queueFull(format string, args ...any) *Error {
 func (p *inputPart) beginFirst() {
 	for len(p.queue.items) > 0 && !p.queue.writing {
 		q := p.queue.items[0]
-		if p.j.waiting.denyLate(q) {
+		if p.secrets.denyLate(q) {
 			continue
 		}
 		p.noteTyped(q)
@@ -354,31 +275,31 @@ func (p *inputPart) beginFirst() {
 }
 
 func (p *inputPart) armWrite(q *queued) {
-	from, _ := p.j.waits.origin(q.spec, FromNow) // enqueue has checked it
+	from, _ := p.waits.origin(q.spec, FromNow) // enqueue has checked it
 	q.wait = &wait{spec: q.spec, from: from, tok: q.reply.tok, typed: q.typed, afterInput: true, input: q}
 	q.wait.done = func(o Outcome) {
 		q.outcome = &o
 		p.answerWrite(q)
 	}
 	q.wait.abort = func(e *Error) { p.withdraw(q, e) }
-	p.j.waits.arm(q.wait)
+	p.waits.arm(q.wait)
 	q.wait.deadline = q.deadline
 }
 
 // handInput writes the next input: what the kernel takes at once it writes itself, and it leaves the rest to the
 // writeLoop. It reports whether it has written anything, so that there may be more to do.
 func (p *inputPart) handInput() (wrote bool) {
-	if p.to == nil || !p.queue.ready() || p.j.shell.blocksWrite(p.queue.items[0]) {
+	if p.j.stdin == nil || !p.queue.ready() || p.shell.blocksWrite(p.queue.items[0]) {
 		return false
 	}
 	o := p.queue.order()
 	if !o.overtake && len(o.data) <= fewBytes {
-		if n, err := p.writeNow(o.data); n > 0 || err != nil {
+		if n, err := p.files.writeNow(p.queue.items[0], o.data); n > 0 || err != nil {
 			p.onWrote(writeDone{n, err})
 			return true
 		}
 	}
-	p.queue.items[0].recorded, _ = p.j.files.seen(p.queue.items[0])
+	p.queue.items[0].recorded, _ = p.files.seen(p.queue.items[0])
 	p.orders <- o // does not block: the writeLoop has no other order
 	p.queue.writing = true
 	p.queue.writes++
@@ -389,13 +310,13 @@ func (p *inputPart) handInput() (wrote bool) {
 func (p *inputPart) onWrote(w writeDone) {
 	p.queue.writing = false
 	q := p.queue.items[0]
-	if p.j.shell.watch != nil && !q.trigger && !q.answer {
-		p.j.shell.watch.noteTyped(q.data[q.written:][:w.n])
+	if !q.trigger && !q.answer {
+		p.shell.noteTyped(q.data[q.written:][:w.n])
 	}
 	q.written += int64(w.n)
 	p.queue.count(q, -int64(w.n))
 	if w.n > 0 {
-		p.j.waiting.noteInput(q.answer)
+		p.waiting.noteInput(q.answer)
 	}
 	switch {
 	case int(q.written) == len(q.data):
@@ -416,9 +337,9 @@ func (p *inputPart) onWrote(w writeDone) {
 func (p *inputPart) finishFirst() {
 	q := p.queue.items[0]
 	p.queue.remove(0)
-	if q.close && p.to != nil {
-		_ = p.to.Close() // Best effort: the program sees the end of its input.
-		p.to = nil
+	if q.close && p.j.stdin != nil {
+		_ = p.j.stdin.Close() // Best effort: the program sees the end of its input.
+		p.j.stdin = nil
 	}
 	if q.end != nil {
 		p.withdraw(q, q.end)
@@ -437,7 +358,7 @@ func (p *inputPart) answerWrite(q *queued) {
 // withdraw answers an item with an error that contains the number of bytes written. An item that the writeLoop has is
 // answered when the writeLoop returns it.
 func (p *inputPart) withdraw(q *queued, err *Error) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	if p.queue.writing && p.queue.items[0] == q {
 		q.end = err
 		p.interrupt()
@@ -483,8 +404,8 @@ func (p *inputPart) takeOut(q *queued) {
 
 // interrupt makes the writeLoop return the item that it has. If the input is closed, the writeLoop does so by itself.
 func (p *inputPart) interrupt() {
-	if p.to != nil {
-		p.to.Interrupt(p.queue.writes)
+	if p.j.stdin != nil {
+		p.j.stdin.Interrupt(p.queue.writes)
 	}
 }
 
@@ -502,7 +423,7 @@ func (p *inputPart) fail(err *Error) {
 // cancel withdraws a write. A write with an armed wait is withdrawn together with the wait.
 func (p *inputPart) cancel(tok *token) bool {
 	for _, q := range p.queue.items {
-		if q.reply.tok == tok && q.end == nil && !slices.Contains(p.j.waits.armed, q.wait) {
+		if q.reply.tok == tok && q.end == nil && !p.waits.isArmed(q.wait) {
 			p.withdraw(q, p.j.canceled())
 			return true
 		}
@@ -530,25 +451,14 @@ func (p *inputPart) dropItems(items []*queued, why func() *Error) {
 
 // drop withdraws an item and its wait.
 func (p *inputPart) drop(q *queued, err *Error) {
-	if p.dropWait(q.wait) {
+	if p.waits.drop(q.wait) {
 		reason := "exit"
 		if err.Code == CodeCanceled {
 			reason = "canceled"
 		}
-		err.withOutcome(p.j.waits.outcome(q.wait, reason, -1))
+		err.withOutcome(p.waits.outcome(q.wait, reason, -1))
 	}
 	p.withdraw(q, err)
-}
-
-// dropWait ends a wait without an answer, and reports whether the wait was armed.
-func (p *inputPart) dropWait(w *wait) bool {
-	i := slices.Index(p.j.waits.armed, w)
-	if w == nil || i < 0 {
-		return false
-	}
-	p.j.waits.armed = slices.Delete(p.j.waits.armed, i, i+1)
-	p.j.waits.disarm(w)
-	return true
 }
 
 // brokenTime is how long input without a reader waits for the leader's end. A process that ends closes its descriptors
@@ -568,7 +478,7 @@ func (p *inputPart) review(now time.Time) {
 	p.reviewExpiry(now)
 	if !p.queue.broken.IsZero() && len(p.queue.items) > 0 && !now.Before(p.queue.broken.Add(brokenTime)) {
 		const why = "the program has closed its standard input"
-		p.dropInput(func() *Error { return p.notInteractive("job %d takes no more input: %s", p.j.id, why) })
+		p.dropInput(func() *Error { return p.j.notInteractive("job %d takes no more input: %s", p.j.id, why) })
 		p.queue.closed = why
 	}
 	p.beginFirst()
@@ -588,3 +498,60 @@ func (p *inputPart) pending() int { return len(p.queue.items) }
 func (p *inputPart) shutdown(why func() *Error) { p.dropInput(why) }
 
 func (p *inputPart) exited(why func() *Error) { p.dropInput(why) }
+
+func (p *inputPart) isOpen() bool { return p.queue.closed == "" }
+
+// typeAnswer puts the terminal's answer to a query into the queue, at a place where it does no harm. It returns false if
+// there is no room for it. If full is set, an answer was dropped, and there is no room as long as others wait.
+func (p *inputPart) typeAnswer(data []byte, attrs proc.Attrs, full bool) bool {
+	q := &p.queue
+	i := q.afterFirst()
+	full = full && q.answers > 0
+	if full || q.answers+len(data) > mostAnswers || !q.fits(data, i, attrs) {
+		return false
+	}
+	q.answers += len(data)
+	if i > 0 && q.items[i-1].answer && !(i == 1 && q.writing) {
+		q.items[i-1].data = append(q.items[i-1].data, data...)
+	} else {
+		q.insert(i, &queued{data: data, answer: true, before: q.partialAt(i), reply: newReply[WriteResult]()})
+		i++
+	}
+	q.answered(data, i, attrs)
+	return true
+}
+
+func (p *inputPart) isWriting() bool { return p.queue.writing }
+
+// onWritten handles the result of a write by the writeLoop, which may have taken long.
+func (p *inputPart) onWritten(w writeDone) {
+	if q := p.queue.items[0]; w.n > 0 && q.recorded {
+		p.files.recordWritten(q, q.data[q.written:][:w.n])
+	}
+	p.onWrote(w)
+}
+
+// first returns the item that is first in the queue, or nil.
+func (p *inputPart) first() *queued {
+	if len(p.queue.items) == 0 {
+		return nil
+	}
+	return p.queue.items[0]
+}
+
+// isTyped reports whether a client has typed input that is not written yet.
+func (p *inputPart) isTyped() bool { return p.queue.typed() }
+
+// owesAnswer reports whether the terminal's answer to a query is not written yet.
+func (p *inputPart) owesAnswer() bool { return p.queue.answers > 0 }
+
+// typeTrigger types the server's own keys, before all other input that waits.
+func (p *inputPart) typeTrigger(keys []byte) {
+	q := &queued{data: keys, trigger: true, reply: newReply[WriteResult]()}
+	p.queue.insert(p.queue.afterFirst(), q)
+	p.queue.bytes.Add(int64(len(q.data)))
+}
+
+func (p *inputPart) hasTrigger() bool {
+	return slices.ContainsFunc(p.queue.items, func(q *queued) bool { return q.trigger })
+}

@@ -300,7 +300,7 @@ func TestSecretIsWiped(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		queuedData := func() []byte {
 			synctest.Wait()
-			items := f.Job.input.queue.items
+			items := f.input.queue.items
 			return items[len(items)-1].data
 		}
 		paste := "gamma"

@@ -1,270 +1,281 @@
 package jobs
 
 import (
-	"log/slog"
-	"sync/atomic"
-	"syscall"
+	"strings"
 	"time"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/turn"
-)
-
-// These interfaces are the job's view of the operating system. Their implementations are keeper.Keeper and the types of
-// package proc. Tests have scripted ones.
-type (
-	process interface {
-		PID() int
-		Events() <-chan keeper.Event
-		Notify(func())
-		Kill(keeper.KillOptions) error
-		Signal(keeper.Target, syscall.Signal) error
-	}
-	source interface {
-		Read([]byte) (int, error)
-		Wake(at time.Time) // if no output comes before at, Read returns proc.ErrPaused once; the zero time cancels this
-		Stored()           // the output read last is stored
-		Idle() bool        // all output that came is stored, and no more is ready to be read
-		Drain()
-		Close() error
-	}
-	input interface {
-		Write([]byte) (int, error)
-		WriteNow([]byte) (int, error) // writes what the kernel takes at once; not during a Write; not counted as one
-		Interrupt(write uint64)       // interrupts the write with this number, counted from 1
-		GiveUp(write uint64)          // the same once the kernel takes no more
-		Close() error
-	}
-	terminal interface {
-		Attrs() (proc.Attrs, error)
-		Resize(cols, rows int) error
-		ForegroundGroup() (int, error)                  // does not block
-		Foreground(leader int) (proc.Foreground, error) // may be slow
-		Overtake(key byte) (sent bool, err error)
-		Close() error
-	}
+	"shelld/jobs/internal/plain"
 )
 
 // A Job is one started command and every process that it starts. Its actor takes turns. The goroutine that holds the
 // turn owns the parts, st and info. The documentation of the package lists the goroutines of a job.
 type Job struct {
-	// Immutable:
-	id    ID
-	spec  Spec
-	mgr   *Manager
-	sink  Sink
-	log   *slog.Logger
-	epoch time.Time
+	base
 
-	listed listing // guarded by the registry's mu
-
-	// Set once by the start, before the job is visible to other goroutines:
-	proc process
-	term terminal // nil: pipe mode
-
-	// With locks of their own:
-	redaction redaction                     // the secret values of the job, which must not be visible
-	process   atomic.Pointer[processHandle] // for ending the job without its loop
-	public    atomic.Pointer[Info]          // for callers that must not wait for a turn; nil before the start
-
-	vacant chan struct{} // closed by run when nothing of the job is left, or it failed to start
-	ended  chan struct{} // closed by run when its files are complete, too
-	done   chan struct{} // closed when run has returned
-
-	actor    actor
-	starting starting
-	output   outputs
-
-	// The parts, each of which owns its state (parts.go):
-	parts   []part
-	changes changesPart
-	shell   shellPart
-	limits  limitsPart
-	waiting waitingPart
-	ending  endingPart
-	display displayPart
-	input   inputPart
-	waits   waitsPart
-	reads   readsPart
-	runs    runsPart
-	kills   killsPart
-	files   filesPart
-	asking  askingPart
-	idle    idlePart
-
-	// Guarded by turns:
-	st   state
-	info Info // the constant fields, and the others as of the last turn
+	receiver Sink    // of all events; the sink of the base is the same
+	listed   listing // guarded by the registry's mu
 }
 
-type processHandle struct{ process }
+// A SubscribeFunc changes which events and output a job's Sink, or a consumer behind it, receives from now on. It is
+// called in a turn of the job, between the events before the change and those after it. Like the Sink it must not
+// block, and must not call back into the job. info is the job's info at that moment. from holds the offset at which the
+// output of each stream begins, and is nil if the request left that open. It returns whether the consumer answers the
+// queries that the job's programs send to their terminal in the output after info. Its error refuses the request.
+type SubscribeFunc func(info Info, from map[Stream]int64) (answers bool, err error)
 
-// A watch is the object of a follower key: a client's pattern, or a condition of a wait.
-type watch struct {
-	id   int // the client's watchId; 0 for a condition
-	spec WatchSpec
-	wait *wait
-	cond int
-	room *patternRoom // of a client's watch
+// Sink returns the receiver of the job's events, as given in its Spec.
+func (j *Job) Sink() Sink { return j.receiver }
 
-	typed *typedInput // the input of which the echo does not match; nil = none
+// A listing is the state that the registry keeps with a job.
+type listing struct {
+	namesake  *Job  // the job that had the name before
+	textBytes int64 // length of its stdin text
 }
 
-func newJob(m *Manager, id ID, spec Spec) *Job {
-	j := &Job{
-		id: id, spec: spec, mgr: m, sink: spec.Sink, log: m.log, epoch: time.Now(),
-		vacant: make(chan struct{}),
-		ended:  make(chan struct{}),
-		done:   make(chan struct{}),
+// The requests to a job. Each request is a message to the job. deliver.go has the part that handles it.
+
+// Info asks for the current information about the job, in its turn among the other requests.
+func (j *Job) Info() Pending[Info] {
+	r := newReply[Info]()
+	j.ask(infoMsg{r})
+	return pend(&j.base, r)
+}
+
+// Write queues input behind the input that is queued already. It returns an *Error at once if a pattern of its wait
+// does not compile.
+func (j *Job) Write(in Input) (Pending[WriteResult], *Error) {
+	spec, room, err := j.mgr.admit(in.Wait)
+	if err != nil {
+		return Pending[WriteResult]{}, err
 	}
-	j.newParts()
-	j.actor = actor{j: j, mail: turn.NewMailbox[message](), timer: time.NewTimer(time.Hour), lock: turn.NewLock()}
-	j.output = outputs{j: j, grew: make(chan struct{}, 1), ends: make(chan streamEnd)}
-	j.starting = starting{j: j}
-	if j.sink == nil {
-		j.sink = nullSink{}
-	}
-	j.limits.budget.max = spec.Limits.OutputBytes
-	j.display.queries.others = spec.SinkAnswers
-	j.st.status = StatusStarting
-	return j
+	in.Wait = spec
+	r := newReply[WriteResult]()
+	r.room = room
+	j.ask(writeMsg{in, r, time.Now()})
+	return pend(&j.base, r), nil
 }
 
-type nullSink struct{}
-
-func (nullSink) Started(*Job, Info) {}
-func (nullSink) Output()            {}
-func (nullSink) Flush()             {}
-func (nullSink) Flood()             {}
-func (nullSink) Event(Event)        {}
-
-// ID returns the job's handle.
-func (j *Job) ID() ID { return j.id }
-
-// Name returns the name that the client gave the job; "" if none.
-func (j *Job) Name() string { return j.spec.Name }
-
-// Group returns the label that the job was started with.
-func (j *Job) Group() string { return j.spec.Group }
-
-// post sends the loop a message. If the loop is gone, post answers the message itself.
-func (j *Job) post(m message) {
-	if !j.actor.mail.Put(m) {
-		j.refuse(m, j.gone())
-	}
+// Read asks for output. It also works after the job's end.
+func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
+	r := newReply[ReadResult]()
+	j.ask(readMsg{o, r})
+	return pend(&j.base, r)
 }
 
-// ask does the same as post for callers that may take the turn for the message (see attend).
-func (j *Job) ask(m message) {
-	if !j.actor.mail.Add(m) {
-		j.refuse(m, j.gone())
+// Screen asks for the screen of the job's terminal, preceded by at most history lines that have scrolled off its top.
+// All output that is stored when the request takes its turn is drawn. The drawing begins after room has returned: the
+// function runs in a goroutine that may block, and reports whether the caller has room for a screen and still wants
+// it. room may be nil. Screen also works after the job's end.
+func (j *Job) Screen(history int, room func() bool) Pending[Screen] {
+	r := newReply[Screen]()
+	j.ask(screenMsg{history, room, r})
+	return pend(&j.base, r)
+}
+
+// Wait arms a wait. It returns an *Error at once if a pattern does not compile.
+func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
+	spec, room, err := j.mgr.admit(spec)
+	if err != nil {
+		return Pending[Outcome]{}, err
+	}
+	r := newReply[Outcome]()
+	r.room = room
+	j.ask(waitMsg{spec, r})
+	return pend(&j.base, r), nil
+}
+
+// Run waits for the job's end. The answer comes after the leader's exit, as soon as the leader's output has been read,
+// and the output of other processes for a moment longer.
+func (j *Job) Run(o RunOptions) Pending[RunResult] {
+	r := newReply[RunResult]()
+	j.ask(runMsg{o, r})
+	return pend(&j.base, r)
+}
+
+// Watch adds a pattern. It is matched from the start of the output, or from the current end. Watch returns an *Error
+// at once if the pattern does not compile.
+func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
+	room, err := j.mgr.roomFor(spec.cost())
+	if err != nil {
+		return Pending[int]{}, err
+	}
+	if err := spec.compile(); err != nil {
+		room.giveBack()
+		return Pending[int]{}, err
+	}
+	r := newReply[int]()
+	r.room = room
+	j.ask(watchMsg{spec, fromStart, r})
+	return pend(&j.base, r), nil
+}
+
+// Unwatch ends a watch. Output that is stored before is still matched.
+func (j *Job) Unwatch(id int) Pending[struct{}] {
+	r := newReply[struct{}]()
+	j.ask(unwatchMsg{id, r})
+	return pend(&j.base, r)
+}
+
+// Subscribe calls set in its turn among the requests that name the job. It passes the resolved origin: with
+// FromDefault, the origin stays open. An offset beyond the end is not changed.
+func (j *Job) Subscribe(from Origin, set SubscribeFunc) Pending[State] {
+	r := newReply[State]()
+	j.ask(subscribeMsg{from, set, r})
+	return pend(&j.base, r)
+}
+
+// TellWaiting sets whether the sink is notified when the job begins and ends to wait for input. It takes effect with
+// the next turn.
+func (j *Job) TellWaiting(is bool) { j.wants.waiting.Store(is) }
+
+// TellScreen has the sink notified of screen changes, at most once per interval; 0 ends this. Any goroutine may call
+// it: it takes effect with the next turn.
+func (j *Job) TellScreen(every time.Duration) { j.wants.screen.Store(int64(every)) }
+
+// AnswerSecret types the answer of the person at the client to a wait, followed by a line end. If that wait is over,
+// it types nothing. It takes ownership of value and wipes it.
+func (j *Job) AnswerSecret(waitID string, value []byte) {
+	in := Input{Send: []SendItem{{Bytes: value}}, AppendNewline: true, Secret: true, IfWaiting: waitID, person: true}
+	j.ask(writeMsg{in, newReply[WriteResult](), time.Now()})
+}
+
+// Exec runs a command in the job's shell. It returns an *Error at once if a pattern of its wait does not compile.
+func (j *Job) Exec(o ExecOptions) (Pending[ExecResult], *Error) {
+	switch {
+	case strings.ContainsRune(o.Command, 0):
+		return Pending[ExecResult]{}, Invalid("/command", "must not contain a NUL character")
+	case strings.Trim(o.Command, " \t\n") == "":
+		return Pending[ExecResult]{}, Invalid("/command", "must not be blank: there is nothing to run")
+	}
+	spec, room, err := j.mgr.admit(o.Wait)
+	if err != nil {
+		return Pending[ExecResult]{}, err
+	}
+	o.Wait = spec
+	r := newReply[ExecResult]()
+	r.room = room
+	j.ask(execMsg{o, r, time.Now(), false})
+	return pend(&j.base, r), nil
+}
+
+// History returns the commands that the shell has run, oldest first. It has the kept ones, at most mostHistory, and
+// the one that runs.
+func (j *Job) History() Pending[[]ShellCommand] {
+	r := newReply[[]ShellCommand]()
+	j.ask(historyMsg{r})
+	return pend(&j.base, r)
+}
+
+// Variables asks for the environment of the job, in its turn. For a shell with integration, this is the current
+// environment; for any other job, the one that it was started with.
+func (j *Job) Variables() Pending[[]Variable] {
+	r := newReply[[]Variable]()
+	j.ask(variablesMsg{r})
+	return pend(&j.base, r)
+}
+
+// ChangeVariable sets a variable of a shell with integration, or unsets it if value is nil. The change applies to the
+// shell and to the commands that it runs from now on. If the client wants to be asked about starts, it is asked about
+// this change, too.
+func (j *Job) ChangeVariable(name string, value *string, secret bool, asker Asker) (Pending[struct{}], *Error) {
+	if err := checkVariable(name, value); err != nil {
+		return Pending[struct{}]{}, err
+	}
+	r := newReply[struct{}]()
+	j.ask(changeVariableMsg{name, value, secret, asker, r, false})
+	return pend(&j.base, r), nil
+}
+
+// Signal sends a signal. Its name may be given with or without SIG. Signal returns an *Error at once if there is no
+// such signal.
+func (j *Job) Signal(name string, target SignalTarget, asker Asker) (Pending[struct{}], *Error) {
+	sig, err := signalNamed(name)
+	if err != nil {
+		return Pending[struct{}]{}, err
+	}
+	r := newReply[struct{}]()
+	j.ask(signalMsg{sig: sig, target: keeperTargets[target], asker: asker, reply: r})
+	return pend(&j.base, r), nil
+}
+
+// Resize changes the size of the job's terminal.
+func (j *Job) Resize(cols, rows int) Pending[struct{}] {
+	r := newReply[struct{}]()
+	j.ask(resizeMsg{cols, rows, r})
+	return pend(&j.base, r)
+}
+
+// Kill ends all processes that the job started. The answer comes when none is left.
+func (j *Job) Kill(o KillOptions) Pending[KillResult] {
+	r := newReply[KillResult]()
+	j.ask(killMsg{opts: o, reply: r})
+	return pend(&j.base, r)
+}
+
+// SearchTarget asks for a target with which the job can be searched, in its turn among the requests. The job's files
+// are kept until the search is over.
+func (j *Job) SearchTarget(stream Stream) Pending[SearchTarget] {
+	r := newReply[SearchTarget]()
+	j.ask(targetMsg{stream, r})
+	return pend(&j.base, r)
+}
+
+// Remove removes a closed job, and deletes its files unless keepFiles is set.
+func (j *Job) Remove(keepFiles bool) Pending[struct{}] {
+	r := newReply[struct{}]()
+	j.ask(removeMsg{keepFiles, r})
+	return pend(&j.base, r)
+}
+
+// HoldTo makes a stream wait for the client that it is sent to, starting with the next read of the stream. Output may
+// then be at most window bytes ahead of Sent, and never more than the amount that is certainly kept in memory. So no
+// output is lost if there are no files. Output that a drain adds to that is kept as well. A window of 0 ends the
+// waiting.
+func (j *Job) HoldTo(name Stream, window int64) {
+	st := j.output.stream(name)
+	if st == nil {
 		return
 	}
-	j.actor.attend()
+	st.client.window.Store(min(window, st.spool.Newest()))
+	j.output.pin(st)
+	st.pokeReader()
 }
 
-func (j *Job) gone() *Error {
-	e := errorf(CodeJobNotFound, "job %d is gone: it was removed, or forgotten because it closed long ago", j.id)
-	if j.starting.unstarted != nil {
-		e = errorf(CodeJobNotFound, "job %d was not started (%s)", j.id, j.starting.unstarted.Message)
-	}
-	e.Handle = j.id
-	return e
-}
-
-// refuse answers a message that no loop will take, if it needs an answer.
-func (j *Job) refuse(m message, err *Error) {
-	switch m := m.(type) {
-	case request:
-		m.fail(err)
-	case foregroundMsg:
-		if m.asked != nil {
-			m.asked.reply.ok(m.info)
-		}
-	}
-}
-
-// Published returns what is known of the job without asking its loop, as of its last change of status. It is nil before
-// the job has started.
-func (j *Job) Published() *Info {
-	p := j.public.Load()
-	if p == nil {
-		return nil
-	}
-	info := j.clean(*p) // more values may have become secret since
-	info.Streams = j.output.streamInfo((*spool.Spool).Kept)
-	j.inform(&info)
-	return &info
-}
-
-func (j *Job) publish() {
-	info := j.snapshot()
-	j.public.Store(&info)
-}
-
-// ReadRaw copies stored output of a stream into p, from the first kept offset at or after off; see [spool.Spool.Read].
-// Any goroutine may call it once the job has started.
-func (j *Job) ReadRaw(name Stream, p []byte, off int64) (n int, at int64) {
+// Sent reports the offset up to which a stream was sent to the client that it waits for.
+func (j *Job) Sent(name Stream, off int64) {
 	if st := j.output.stream(name); st != nil {
-		return st.spool.Read(p, off)
+		st.client.taken.Store(off)
+		j.output.pin(st)
+		st.pokeReader()
 	}
-	return 0, off
 }
 
-// ReadNow does the same as ReadRaw without blocking. ok is false if it would have to block.
-func (j *Job) ReadNow(name Stream, p []byte, off int64) (n int, at int64, ok bool) {
-	if st := j.output.stream(name); st != nil {
-		return st.spool.ReadNow(p, off)
+// Truncated describes the part that [Job.Excerpt] left out.
+type Truncated = plain.Truncated
+
+// Plain returns output as a person reads it afterwards: without escape sequences and control characters, and with
+// redrawn lines in their last state. It is valid UTF-8.
+func Plain(b []byte) string { return plain.Text(b) }
+
+// ValidUTF8 returns text with U+FFFD for each byte that is not UTF-8.
+func ValidUTF8(text string) string { return plain.ValidUTF8(text) }
+
+// Excerpt returns a range of a stream without the ranges in skip, which must ascend and lie in it. The text is plain or
+// as it was written, and at most limit bytes long. Excerpt reads the stream, and so may block.
+func (j *Job) Excerpt(name Stream, r Range, skip []Range, inPlain bool, limit int) ([]byte, *Truncated) {
+	st := j.output.stream(name)
+	if st == nil {
+		return nil, nil
 	}
-	return 0, off, true
+	return plain.Excerpt(st.spool, r, skip, inPlain, limit)
 }
 
-// End returns the offset after the last byte that a stream has stored.
-func (j *Job) End(name Stream) int64 {
-	if st := j.output.stream(name); st != nil {
-		return st.spool.End()
+// Shown widens or narrows a range of a stream to whole characters and escape sequences, so that consecutive pieces of
+// plain output join without loss. closed says that no output follows.
+func (j *Job) Shown(name Stream, r Range, closed bool) Range {
+	st := j.output.stream(name)
+	if st == nil {
+		return r
 	}
-	return 0
-}
-
-func (o *outputs) stream(name Stream) *stream {
-	for _, st := range o.streams {
-		if st.name == name {
-			return st
-		}
-	}
-	return nil
-}
-
-// compile compiles a watch's pattern. It returns a *Error if the pattern is not valid.
-func (w *WatchSpec) compile() *Error {
-	p, err := match.Compile(w.Pattern, w.Flags)
-	if err == nil {
-		w.compiled = p
-		return nil
-	}
-	se, ok := err.(*match.SyntaxError)
-	if !ok { // the error is in the flags
-		return Invalid(w.sibling("flags"), "%v", err)
-	}
-	e := errorf(CodeInvalidPattern, "the pattern is not an ECMAScript regular expression: %s", se.Message)
-	e.Pattern, e.Pointer, e.Position = w.Pattern, w.Pointer, &se.Pos
-	return e
-}
-
-func (w *WaitSpec) compile() *Error {
-	if w == nil {
-		return nil
-	}
-	for i := range w.Until {
-		if c := &w.Until[i]; c.Kind == UntilPattern {
-			if err := c.Watch.compile(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return plain.VisibleRange(st.spool, r, closed)
 }

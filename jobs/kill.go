@@ -1,41 +1,15 @@
 package jobs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"shelld/jobs/internal/keeper"
 )
-
-// KillOptions configure how a job is ended.
-type KillOptions struct {
-	Grace   time.Duration // between TERM and KILL
-	NoForce bool          // TERM only; processes alive after the grace are survivors
-	Asker   Asker
-}
-
-// A KillResult is the result of a kill.
-type KillResult struct {
-	Signals       []SignalSent
-	Killed        []KilledProcess
-	Survivors     []Survivor
-	AlreadyClosed bool
-	State         State
-}
-
-// A SignalSent is a signal that a kill sent to the tree.
-type SignalSent struct {
-	Signal string
-	After  time.Duration
-}
-
-// A KilledProcess is a process that a kill saw end.
-type KilledProcess struct {
-	Process
-	How string // self: it exited; gone: only its parent knows; or the signal, with SIG
-}
 
 // A killReq is a kill that has not been answered.
 type killReq struct {
@@ -48,10 +22,28 @@ type killReq struct {
 // the server ends the processes that a lost keeper has left within 5 s.
 const reportTime = 15 * time.Second
 
+type (
+	// A confirmer asks a person whether a request may be carried out.
+	confirmer interface {
+		confirmFirst(a Action, m cancelable, asker Asker) bool
+	}
+	// A killer ends the processes of a job.
+	killer interface {
+		end(why Reason, o KillOptions)
+		isSettling() bool
+	}
+	// A striker notes that an interrupt is being sent.
+	striker interface{ strike() }
+)
+
 // killsPart holds the unanswered kills and their results so far.
 type killsPart struct {
 	noPart
-	j *Job
+	j *base
+
+	asking confirmer
+	ending killer
+	shell  striker
 
 	all    []*killReq
 	report KillResult // the results of this job's kills so far
@@ -63,11 +55,11 @@ func (p *killsPart) onKill(m killMsg) {
 		m.reply.ok(KillResult{AlreadyClosed: true, State: p.j.state()})
 		return
 	}
-	if !m.allowed && p.j.asking.confirmFirst(ActionKill, m, m.opts.Asker) {
+	if !m.allowed && p.asking.confirmFirst(ActionKill, m, m.opts.Asker) {
 		return
 	}
 	p.all = append(p.all, &killReq{m.opts, m.reply, time.Now().Add(max(m.opts.Grace, 0) + reportTime)})
-	p.j.ending.end(ReasonKilled, m.opts)
+	p.ending.end(ReasonKilled, m.opts)
 }
 
 // onKilled handles the report of a kill. If the process tree is gone, the kill is answered when the job is closed. If
@@ -142,14 +134,14 @@ func (p *killsPart) killDue() (due time.Time) {
 
 // killsDue returns when the kills are answered of a job of which nothing is left.
 func (p *killsPart) killsDue() time.Time {
-	if p.j.st.step == stepSettleExit && p.j.ending.settling != nil {
+	if p.j.st.step == stepSettleExit && p.ending.isSettling() {
 		return p.until.Add(exitTime)
 	}
 	return p.until
 }
 
 func (p *killsPart) answer() {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	for _, k := range p.all {
 		r := p.report
 		r.State = p.j.state()
@@ -194,3 +186,60 @@ func (p *killsPart) fail(err *Error) {
 	}
 	p.all = nil
 }
+
+// onLost handles the report of a server that has ended the processes of a lost keeper.
+func (p *killsPart) onLost(report keeper.Report) {
+	if len(p.all) > 0 { // The keeper did not report on these kills, so the server did the work itself.
+		p.report.add(report, &p.j.redaction)
+	}
+}
+
+func (p *killsPart) isKilling() bool { return len(p.all) > 0 }
+
+// onSignal sends a signal in a goroutine of its own, since the keeper has to answer. The goroutine ends with the
+// answer, or when the keeper is gone.
+func (p *killsPart) onSignal(m signalMsg) {
+	if p.j.st.empty {
+		m.reply.fail(p.j.over())
+		return
+	}
+	if !m.allowed && p.asking.confirmFirst(ActionKill, m, m.asker) {
+		return
+	}
+	if m.sig == syscall.SIGINT || m.sig == syscall.SIGQUIT {
+		p.shell.strike()
+	}
+	proc, exited := p.j.proc, p.j.st.exit
+	p.j.background(func() {
+		err := proc.Signal(m.target, m.sig)
+		switch {
+		case err == nil:
+			m.reply.ok(struct{}{})
+		case errors.Is(err, syscall.EPERM):
+			e := errorf(CodeUnsupported, "the processes of job %d run as another user, which this server may not signal; signal them as that user, or as root", p.j.id)
+			e.Name = "signals to another user's processes"
+			m.reply.fail(e)
+		default: // no such process is alive any more
+			m.reply.fail(p.nobody(exited))
+		}
+	})
+}
+
+// nobody returns the error for a signal whose target has ended while other processes of the job live on. It is called
+// outside of the loop.
+func (p *killsPart) nobody(exited *Exit) *Error {
+	if exited == nil {
+		return Invalid("/target", "no process of the target of job %d is alive", p.j.id)
+	}
+	e := errorf(CodeJobExited, "no process of the target of job %d is alive; its leader %s", p.j.id, exitText(exited))
+	e.Handle, e.Exit = p.j.id, exited
+	return e
+}
+
+// fileTime is how long a kill waits for the output to be stored after the process tree is gone.
+const fileTime = time.Second
+
+// exitTime is how much longer a kill waits if the exit is not reported yet because the patterns have not seen all of
+// the output. Patterns give up by a time limit of their own, which takes longer on a busy machine. An answer that calls
+// a killed job running would be wrong.
+const exitTime = 9 * time.Second

@@ -111,7 +111,7 @@ func pipelined(j *Job) map[string]struct {
 					spec := &SearchSpec{Literal: "1000", MaxMatches: 1, MaxBytes: 1000, Timeout: time.Minute}
 					if err := spec.Compile(); err != nil {
 						r.Err = err
-					} else if res, err := j.mgr.Search(spec, []SearchTarget{r.Value}, nil); err != nil {
+					} else if res, err := actorOf(j).manager.Search(spec, []SearchTarget{r.Value}, nil); err != nil {
 						r.Err = err
 					} else if len(res.Matches) != 1 {
 						r.Err = errorf(CodeInternal, "%d matches", len(res.Matches))

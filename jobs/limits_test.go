@@ -45,7 +45,7 @@ func TestLifetime(t *testing.T) {
 	for _, test := range []struct{ own, all, want time.Duration }{
 		{0, 0, 0}, {5, 0, 5}, {0, 5, 5}, {3, 5, 3}, {5, 3, 3}, {4, 4, 4},
 	} {
-		j := withParts(&Job{mgr: &Manager{settings: settings{limits: Limits{JobTimeout: test.all}}}, spec: Spec{KillAfter: test.own}})
+		j := withParts(&actor{Job: Job{base: base{mgr: &services{settings: settings{limits: Limits{JobTimeout: test.all}}}, spec: Spec{KillAfter: test.own}}}})
 		if got := j.limits.lifetime(); got != test.want {
 			t.Errorf("%d of its own, %d of all: %d, want %d", test.own, test.all, got, test.want)
 		}

@@ -6,131 +6,21 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/ports"
 	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/store"
 )
-
-// Limits bound the resources that jobs may take. Zero values mean the defaults.
-type Limits struct {
-	MaxJobs         int           // live at the same time; 512
-	SpoolMemory     int           // bytes of output in memory per stream; 256 KiB beside a file, 4 MiB without
-	SpoolDisk       int64         // bytes of output in a stream's file: the first eighth, and the newest; 64 MiB
-	SpoolTotal      int64         // bytes in all files; 2 GiB
-	InputQueueBytes int64         // bytes of queued input per job; 1 MiB
-	ShutdownGrace   time.Duration // between TERM and KILL when the server ends; DefaultGrace, and none if negative
-	KeepJobs        int           // closed jobs that are remembered; 100
-	JobTimeout      time.Duration // a job is ended after this time, regardless of its start request; 0: none
-}
-
-// DefaultGrace is the time between TERM and KILL if no other is set.
-const DefaultGrace = 2 * time.Second
-
-// withDefaults returns the limits in effect. Without files there are no limits on files.
-func (l Limits) withDefaults(inFiles bool) Limits {
-	set := func(p *int, v int) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	set(&l.MaxJobs, 512)
-	if inFiles {
-		set(&l.SpoolMemory, 256<<10)
-	}
-	set(&l.SpoolMemory, 4<<20)
-	set(&l.KeepJobs, 100)
-	if l.SpoolDisk == 0 {
-		l.SpoolDisk = 64 << 20
-	}
-	if l.SpoolTotal == 0 {
-		l.SpoolTotal = 2 << 30
-	}
-	if !inFiles {
-		l.SpoolDisk, l.SpoolTotal = 0, 0
-	}
-	if l.InputQueueBytes == 0 {
-		l.InputQueueBytes = 1 << 20
-	}
-	if l.ShutdownGrace == 0 {
-		l.ShutdownGrace = DefaultGrace
-	}
-	l.ShutdownGrace = max(l.ShutdownGrace, 0)
-	return l
-}
-
-// Options configure a Manager.
-type Options struct {
-	Root        string   // the base of relative directories; "" = the process's own
-	AllowedDirs []string // a job's cwd must lie in one; none = no restriction
-	Env         EnvPolicy
-	Login       time.Duration // the time limit for asking the login shell for its environment; 0: it is not asked
-	Limits      Limits
-	Persist     *Persist // nil: output is kept in memory only
-	Secrets     SecretPolicy
-	Commands    CommandPolicy
-	Confirm     ConfirmPolicy
-	Log         *slog.Logger
-	Version     string // of this program, for programs that query their terminal
-
-	// WithoutKeepers runs jobs on Linux as on macOS, without keepers. It is for tests of that.
-	WithoutKeepers bool
-}
-
-// An EnvPolicy selects the variables of the server's own environment that jobs get.
-type EnvPolicy = proc.EnvPolicy
 
 // A Manager holds the jobs of one server.
 type Manager struct {
-	log      *slog.Logger
-	own      ownFacts
-	system   system       // dependencies that tests replace
-	settings settings     // set by Configure under the registry's mu; immutable from the first Start on
+	services
+
 	env      *environment // the environment that jobs inherit; env/set replaces it under the registry's mu
 	registry registry
-	end      serverEnd
+	launch   func(*Spec, plan) (*launched, *Error) // tests replace it
 
 	versions shellVersions // the versions that shells have reported
 	searches searches
-	confirms confirms
-	vault    vault
-
-	patternBytes atomic.Int64 // the size of all patterns that are searched for
-}
-
-// ownFacts are facts about the server, fixed when it starts.
-type ownFacts struct {
-	environment []string
-	began       time.Time
-	version     string
-}
-
-// settings are the values that Configure sets.
-type settings struct {
-	root        string // "": it is not known, and noRoot is the reason
-	noRoot      error
-	allowedDirs []string          // as the client names them
-	allowed     []*proc.Directory // the same directories, opened
-	limits      Limits
-	archive     *archive // nil: output is kept in memory only
-	noArchive   string   // why there is no archive, if files were wanted
-	secrets     SecretPolicy
-	commands    CommandPolicy
-	confirm     ConfirmPolicy
-}
-
-// system is the set of functions and services that jobs are built on. Tests replace some of them.
-type system struct {
-	keepers         starter
-	platform        PlatformInfo
-	plan            func(*Spec) (plan, *Error)
-	launch          func(*Spec, plan) (*launched, *Error)
-	createRecording func(*store.Folder) (recordingDisk, error)
-	askTime         time.Duration // the time limit for a shell to answer a query
-	lookPorts       func(w *ports.Watch, p process, leader int) (ports.Found, bool)
-	terminals       terminals
 }
 
 // A registry holds the jobs of a server, by handle and by name.
@@ -143,12 +33,6 @@ type registry struct {
 	closed []*Job          // in the order in which they closed
 	live   int
 	texts  int64 // bytes of the stdin texts of live jobs
-}
-
-// A listing is the state that the registry keeps with a job.
-type listing struct {
-	namesake  *Job  // the job that had the name before
-	textBytes int64 // length of its stdin text
 }
 
 // makePoller creates Go's network poller. NewManager calls it before it opens anything: Go creates its poller from two
@@ -166,7 +50,7 @@ func NewManager(o Options) (*Manager, error) {
 	o.Log = m.log
 	m.settings.root, m.settings.noRoot = os.Getwd()
 	m.system.keepers, m.system.platform, m.own.version = newStarter(o), platformOf(o), o.Version
-	m.system.launch, m.system.plan = m.launchReal, m.resolve
+	m.launch, m.system.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
 		return nil, err
 	}
@@ -177,9 +61,11 @@ func NewManager(o Options) (*Manager, error) {
 // newManager returns a manager that cannot start jobs yet.
 func newManager(log *slog.Logger) *Manager {
 	m := &Manager{
-		log: log, own: ownFacts{environment: os.Environ(), began: time.Now()}, settings: settings{limits: Limits{}.withDefaults(false)},
-		system:   system{terminals: terminals{counts: proc.TerminalCounts}, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording},
-		end:      serverEnd{begun: make(chan struct{})},
+		services: services{
+			log: log, own: ownFacts{environment: os.Environ(), began: time.Now()}, settings: settings{limits: Limits{}.withDefaults(false)},
+			system: system{terminals: terminals{counts: proc.TerminalCounts}, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording},
+			end:    serverEnd{begun: make(chan struct{})},
+		},
 		searches: newSearches(),
 		registry: registry{jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{}},
 	}
@@ -277,12 +163,12 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	r := newReply[StartResult]()
 	r.room = room
 	j.starting.begin = &startReq{reply: r}
-	go j.actor.run()
-	return j, pend(j, r), nil
+	go j.run()
+	return &j.Job, pend(&j.base, r), nil
 }
 
 // admitJob checks a spec and registers a job for it.
-func (m *Manager) admitJob(spec Spec) (*Job, *Error) {
+func (m *Manager) admitJob(spec Spec) (*actor, *Error) {
 	if err := spec.check(&m.system.platform); err != nil {
 		return nil, err
 	}
@@ -295,7 +181,7 @@ func (m *Manager) admitJob(spec Spec) (*Job, *Error) {
 // maxTexts bounds the memory that live jobs hold as stdin text. The text is a file in memory.
 const maxTexts = 256 << 20
 
-func (m *Manager) register(spec Spec) (*Job, *Error) {
+func (m *Manager) register(spec Spec) (*actor, *Error) {
 	m.registry.mu.Lock()
 	defer m.registry.mu.Unlock()
 	switch holder := m.registry.names[spec.Name]; {
@@ -317,22 +203,22 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 	m.registry.last++
 	spec.from = m.env
 	j := newJob(m, m.registry.last, spec)
-	m.registry.jobs[j.id] = j
+	m.registry.jobs[j.id] = &j.Job
 	m.registry.live++
 	j.listed.textBytes = spec.textBytes()
 	m.registry.texts += j.listed.textBytes
 	if spec.Name != "" {
 		j.listed.namesake = m.registry.byName[spec.Name]
-		m.registry.names[spec.Name], m.registry.byName[spec.Name] = j, j
+		m.registry.names[spec.Name], m.registry.byName[spec.Name] = &j.Job, &j.Job
 	}
 	return j, nil
 }
 
 // releaseName releases a job's name.
-func (r *registry) releaseName(j *Job) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.dropName(j)
+func (m *Manager) releaseName(j *Job) {
+	m.registry.mu.Lock()
+	defer m.registry.mu.Unlock()
+	m.registry.dropName(j)
 }
 
 func (r *registry) dropName(j *Job) {
@@ -444,4 +330,72 @@ func (m *Manager) All() []*Job {
 	}
 	slices.SortFunc(all, func(a, b *Job) int { return int(a.id - b.id) })
 	return all
+}
+
+// checkRecord returns an error if a recording is wanted but cannot be stored anywhere.
+func (m *Manager) checkRecord(s *Spec) *Error {
+	if !s.Record || m.settings.archive != nil {
+		return nil
+	}
+	e := errorf(CodeUnsupported, "recording needs output files, and this server keeps output only in memory; change options.persist of initialize, or leave record out")
+	e.Name, e.Pointer = "record", "/record"
+	return e
+}
+
+// Stats describe the resources that a Manager's jobs use. Figures are in bytes if no other unit is given.
+type Stats struct {
+	Live, Known int   // jobs
+	Memory      int64 // of all stored output
+	Disk        int64 // in all output files
+	Dropped     int64 // output of these jobs that can no longer be read
+	Jobs        []JobStats
+}
+
+// JobStats are the Stats of one job that has started.
+type JobStats struct {
+	Job     *Job
+	Status  Status // as of its last change
+	Input   int64  // accepted input that the kernel has not taken yet
+	Streams []StreamStats
+}
+
+// StreamStats are the Stats of one stream.
+type StreamStats struct {
+	Name    Stream
+	End     int64 // output so far
+	Memory  int64
+	Dropped int64
+	Held    bool // the program's writes wait for a consumer of its output (loops.go)
+}
+
+// Stats returns figures for every known job, oldest first. It does not wait for job loops. It may wait for a read of
+// stored output if the disk stalls.
+func (m *Manager) Stats() (s Stats) {
+	all := m.All()
+	m.registry.mu.Lock()
+	s.Live, s.Known = m.registry.live, len(m.registry.jobs)
+	m.registry.mu.Unlock()
+	if m.settings.archive != nil {
+		s.Disk = m.settings.archive.total.Used()
+	}
+	for _, j := range all {
+		s.Add(j)
+	}
+	return s
+}
+
+// Add adds the figures of one more job, which the Manager may have forgotten.
+func (s *Stats) Add(j *Job) {
+	p := j.public.Load()
+	if p == nil {
+		return // the job has no output yet
+	}
+	js := JobStats{Job: j, Status: p.Status, Input: j.queued.Load()}
+	for _, st := range j.output.streams {
+		u := st.spool.Usage()
+		js.Streams = append(js.Streams, StreamStats{Name: st.name, End: st.spool.End(), Memory: u.Memory, Dropped: u.Dropped, Held: st.isHeld.Load()})
+		s.Memory += u.Memory
+		s.Dropped += u.Dropped
+	}
+	s.Jobs = append(s.Jobs, js)
 }

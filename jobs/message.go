@@ -1,16 +1,19 @@
 package jobs
 
 import (
+	"strings"
 	"syscall"
 	"time"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/names"
 	"shelld/jobs/internal/turn"
+	"shelld/screen"
 )
 
 // A message is a request or a notification from another goroutine to a job. A turn takes the messages in their order
-// and delivers each to the code that handles it.
-type message interface{ deliver(*Job) }
+// and delivers each to the code that handles it (deliver.go).
+type message interface{ message() }
 
 // A request is a message that is answered: it contains a reply. All other messages only notify the loop.
 type request interface {
@@ -33,7 +36,7 @@ type Result[T any] struct {
 // A Pending is a request that a job's loop will answer, once, on C.
 type Pending[T any] struct {
 	C   <-chan Result[T]
-	job *Job
+	job *base
 	tok *token
 }
 
@@ -57,6 +60,7 @@ func newReply[T any]() reply[T] {
 func (r reply[T]) ok(v T)         { r.answer(Result[T]{Value: v}) }
 func (r reply[T]) fail(err error) { r.answer(Result[T]{Err: err}) }
 func (r reply[T]) token() *token  { return r.tok }
+func (reply[T]) message()         {}
 
 // answer gives back the room before it sends: a client that has the answer must find room for its next patterns.
 func (r reply[T]) answer(a Result[T]) {
@@ -64,7 +68,7 @@ func (r reply[T]) answer(a Result[T]) {
 	r.c <- a
 }
 
-func pend[T any](j *Job, r reply[T]) Pending[T] { return Pending[T]{r.c, j, r.tok} }
+func pend[T any](j *base, r reply[T]) Pending[T] { return Pending[T]{r.c, j, r.tok} }
 
 type (
 	// writeMsg queues input.
@@ -94,7 +98,7 @@ type (
 		reply[KillResult]
 		allowed bool // by the person at the client, if that has to be asked
 	}
-	// signalMsg, resizeMsg, watchMsg, unwatchMsg and removeMsg: see control.go.
+	// signalMsg: see kill.go; resizeMsg: view_ask.go; watchMsg and unwatchMsg: following.go; removeMsg: parts.go.
 	signalMsg struct {
 		sig    syscall.Signal
 		target keeper.Target
@@ -159,47 +163,226 @@ type (
 	// fileFailedMsg and filedMsg come from the goroutines that write the job's files (files.go).
 	fileFailedMsg struct{ err error }
 	filedMsg      struct{}
-	// readDoneMsg is the result of a read (read.go).
-	readDoneMsg struct {
-		req  *readReq
-		data []byte
-		at   int64
-		err  error // nothing can be read at the moment
-
-		unwanted bool // nothing was read: see RoomFunc
-
-		lead   []byte // for plain text, as from leadIn
-		inside int64
-	}
 )
 
-func (m writeMsg) deliver(j *Job)   { j.input.onWrite(m) }
-func (m waitMsg) deliver(j *Job)    { j.waits.onWait(m) }
-func (m runMsg) deliver(j *Job)     { j.runs.onRun(m) }
-func (m readMsg) deliver(j *Job)    { j.reads.onRead(m) }
-func (m killMsg) deliver(j *Job)    { j.kills.onKill(m) }
-func (m signalMsg) deliver(j *Job)  { j.onSignal(m) }
-func (m resizeMsg) deliver(j *Job)  { j.display.onResize(m) }
-func (m watchMsg) deliver(j *Job)   { j.waits.onWatch(m) }
-func (m unwatchMsg) deliver(j *Job) { j.waits.onUnwatch(m) }
-func (m removeMsg) deliver(j *Job)  { j.onRemove(m) }
-func (m infoMsg) deliver(j *Job)    { j.changes.onInfo(m) }
-func (m execMsg) deliver(j *Job)    { j.shell.onExec(m) }
-func (m historyMsg) deliver(j *Job) { j.shell.onHistory(m) }
+func (cancelMsg) message()     {}
+func (shutdownMsg) message()   {}
+func (quitMsg) message()       {}
+func (fileFailedMsg) message() {}
+func (filedMsg) message()      {}
+func (foregroundMsg) message() {}
 
-func (m changeVariableMsg) deliver(j *Job) { j.shell.onChangeVariable(m) }
-func (m variablesMsg) deliver(j *Job)      { j.shell.onVariables(m) }
-func (m cancelMsg) deliver(j *Job)         { j.onCancel(m.tok) }
-func (m shutdownMsg) deliver(j *Job)       { j.ending.onShutdown(m.grace) }
-func (m quitMsg) deliver(j *Job) {
-	if m.discard {
-		j.actor.leaveWith(func() { j.files.discard(true, j.files.logDiscard) })
-	} else {
-		j.actor.quit.Store(true)
+// subscribeMsg changes the subscription to the job.
+type subscribeMsg struct {
+	from Origin
+	set  SubscribeFunc
+	reply[State]
+}
+
+// An ExecOptions is a command of one or more lines, for a job that is a shell with shell integration.
+type ExecOptions struct {
+	Command string // any length, any lines; it must not contain NUL
+	// Wait adds conditions to the command's own end. Its Timeout is the only deadline, and it counts from the request.
+	// From defaults to the beginning of the command.
+	Wait *WaitSpec
+	// Interrupt sends the interrupt signal to the foreground at the timeout, and waits for its effect for at most
+	// interruptTime. Without it the command continues.
+	Interrupt bool
+	// Kill kills the foreground processes if interrupts do not end the command (with Interrupt).
+	Kill bool
+	// FailBusy refuses the request if the shell is busy. Without it the command waits.
+	FailBusy bool
+	Asker    Asker
+}
+
+// An ExecResult is the result of a command.
+type ExecResult struct {
+	Outcome   Outcome      // of the wait; the reason is "command" with index -1 for the command's own end
+	Command   ShellCommand // as far as it is known
+	Output    Range        // of the terminal's stream: the command's output so far; Excerpt has the text
+	Interrupt bool         // it was interrupted because of its timeout
+	Killed    bool         // processes of it were killed because interrupts did not end it
+	Replaced  bool         // it has ended because another program has replaced the shell
+	Hint      *Hint        // why the shell could not run it (status 126 or 127); nil = not known
+}
+
+// An Input is the input that a client types: the text, then the keys (or Send in their place), then the line end, then
+// the end of input.
+type Input struct {
+	Text          string
+	Keys          []string
+	Send          []SendItem
+	AppendNewline bool   // CR on a terminal, LF on a pipe
+	EOF           bool   // closes a pipe; types the end-of-file character on a terminal
+	Secret        bool   // kept out of every record, and wiped once it is written
+	IfWaiting     string // the ID of the wait for input that this input answers; "" = none
+	Wait          *WaitSpec
+	Asker         Asker
+
+	person bool // entered by the person at the client (secret.go)
+}
+
+// A WriteResult holds the number of bytes that the kernel has taken, and the outcome of the wait.
+type WriteResult struct {
+	BytesWritten int64
+	Outcome      *Outcome
+}
+
+// KillOptions configure how a job is ended.
+type KillOptions struct {
+	Grace   time.Duration // between TERM and KILL
+	NoForce bool          // TERM only; processes alive after the grace are survivors
+	Asker   Asker
+}
+
+// A KillResult is the result of a kill.
+type KillResult struct {
+	Signals       []SignalSent
+	Killed        []KilledProcess
+	Survivors     []Survivor
+	AlreadyClosed bool
+	State         State
+}
+
+// A SignalSent is a signal that a kill sent to the tree.
+type SignalSent struct {
+	Signal string
+	After  time.Duration
+}
+
+// A KilledProcess is a process that a kill saw end.
+type KilledProcess struct {
+	Process
+	How string // self: it exited; gone: only its parent knows; or the signal, with SIG
+}
+
+// ReadOptions are the options of a read of a job's output.
+type ReadOptions struct {
+	Stream   Stream // "" = the only one
+	Offset   *int64 // negative: from the end; nil: the read cursor, which the read moves
+	MaxBytes int
+	Wait     time.Duration // how long to wait if there is no output to read
+	Plain    bool          // the output will be shown as [Plain]: return Shown as well
+	Room     RoomFunc      // nil: there is room
+}
+
+// A RoomFunc is called before the given number of bytes is read for an answer. It runs in a goroutine that may block.
+// It returns true when the caller has room for the bytes, or false if the caller no longer wants the answer.
+type RoomFunc func(bytes int64) bool
+
+func (f RoomFunc) wait(bytes int64) bool { return f == nil || f(bytes) }
+
+// A ReadResult is a piece of output. Data begins at Offset. Gap is the part before it that was dropped.
+type ReadResult struct {
+	Stream     Stream
+	Data       []byte
+	Offset     int64
+	NextOffset int64
+	HasMore    bool
+	Gap        *Range
+	State      State
+	Shown      []byte // the input for plain text, as [Job.Shown] returns it
+}
+
+// RunOptions determine how long to wait for a job, and what happens at the timeout.
+type RunOptions struct {
+	Timeout    time.Duration // < 0 = none
+	Background bool          // at the timeout, and when canceled: let the job run on; false: kill it
+	Drain      time.Duration // how long to read output after the exit if other processes hold it open
+}
+
+// A RunResult is a job at its end, or at the timeout.
+type RunResult struct {
+	Info     Info
+	TimedOut bool
+	Complete bool // Output contains all bytes of the job, and no more will come
+	Output   map[Stream]Range
+	Hint     *Hint
+	Waiting  *WaitingForInput // the job's wait for input at the timeout; nil: none is known
+}
+
+// A SendItem is one item to send. At most one of its kinds is set; without any, it is an empty text.
+type SendItem struct {
+	Text  string             // sent unchanged
+	Bytes []byte             // sent unchanged
+	Key   string             // terminal only
+	Count int                // how often Key is pressed, at least once
+	Paste *string            // sent as a terminal pastes; unchanged into a pipe
+	Mouse *screen.MouseEvent // terminal only
+}
+
+// wipe overwrites the parts of a secret input that can be overwritten.
+func (in *Input) wipe() {
+	if !in.Secret {
+		return
+	}
+	for _, item := range in.Send {
+		clear(item.Bytes)
 	}
 }
-func (m fileFailedMsg) deliver(j *Job) { j.files.onFileFailed(m.err) }
-func (filedMsg) deliver(j *Job)        { j.files.filed = true }
-func (m readDoneMsg) deliver(j *Job)   { j.reads.onReadDone(m) }
 
-func (m foregroundMsg) deliver(j *Job) { j.changes.onForeground(m) }
+// fail answers a write that was never queued.
+func (m writeMsg) fail(err error) {
+	m.in.wipe()
+	m.reply.fail(err)
+}
+
+// A SignalTarget says which processes of a job get a signal.
+type SignalTarget string
+
+const (
+	SignalForeground SignalTarget = "foreground" // the terminal's foreground group; the leader's in pipe mode
+	SignalLeader     SignalTarget = "leader"
+	SignalTree       SignalTarget = "tree"
+)
+
+var keeperTargets = map[SignalTarget]keeper.Target{
+	SignalForeground: keeper.Foreground, SignalLeader: keeper.Leader, SignalTree: keeper.Tree,
+}
+
+// Signals returns the names, with SIG, that Signal accepts on this system, sorted.
+func Signals() []string { return names.Signals() }
+
+// CheckSignal returns the error that Signal returns for a name, or nil if there is such a signal.
+func CheckSignal(name string) *Error {
+	_, err := signalNamed(name)
+	return err
+}
+
+func signalNamed(name string) (syscall.Signal, *Error) {
+	full := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")
+	if sig, ok := names.FindSignal(full); ok {
+		return sig, nil
+	}
+	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list the valid ones", name, names.SignalAdvice(full))
+	e.Valid = Signals()
+	return 0, e
+}
+
+// A SearchTarget is a job whose output is to be searched, up to the ends that its streams had when the target was
+// made.
+type SearchTarget struct {
+	job     *Job
+	ends    []int64 // ends of its streams
+	release func()  // releases its files; nil: they are held only while they are searched
+}
+
+// Release releases a target that will not be searched.
+func (t SearchTarget) Release() {
+	if t.release != nil {
+		t.release()
+	}
+}
+
+// targetMsg requests a SearchTarget of a job.
+type targetMsg struct {
+	stream Stream
+	reply[SearchTarget]
+}
+
+// screenMsg requests the screen.
+type screenMsg struct {
+	history int
+	room    func() bool // nil: there is room
+	reply[Screen]
+}

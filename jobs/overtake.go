@@ -24,22 +24,10 @@ import (
 
 // overtake drops the queued input except other signal keys: two interrupts in a row stay two.
 func (p *inputPart) overtake() {
-	p.j.shell.watch.strike()
+	p.shell.strike()
 	items := slices.Clone(p.queue.items)
 	items = slices.DeleteFunc(items, func(q *queued) bool { return q.keysOnly })
 	p.dropItems(items, p.overtaken)
-}
-
-// overtakeHeld drops the writes that are held back until a probe, except other signal keys. It is called for a key that
-// came after all of them.
-func (p *inputPart) overtakeHeld() {
-	p.j.waiting.watch.writeQ = slices.DeleteFunc(p.j.waiting.watch.writeQ, func(h heldWrite) bool {
-		if p.j.waiting.interrupts(h.msg.in) {
-			return false
-		}
-		h.msg.fail(p.overtaken())
-		return true
-	})
 }
 
 func (p *inputPart) overtaken() *Error {
@@ -48,34 +36,12 @@ func (p *inputPart) overtaken() *Error {
 	return e
 }
 
-// keyBytes returns the number of queued bytes that an overtaking input does not drop.
-func (q *inputQueue) keyBytes() (n int64) {
-	for _, in := range q.items {
-		if in.keysOnly {
-			n += int64(len(in.data)) - in.written
-		}
-	}
-	return n
-}
-
 // signalKeys reports whether data begins with a signal key, and whether it consists of signal keys only.
 func signalKeys(data []byte, a proc.Attrs) (begins, only bool) {
 	if len(data) == 0 || !a.IsSignal(data[0]) {
 		return false, false
 	}
 	return true, !slices.ContainsFunc(data, func(c byte) bool { return !a.IsSignal(c) })
-}
-
-// An inputOrder is an order for the writeLoop to write data.
-type inputOrder struct {
-	data     []byte
-	overtake bool // data begins with a signal key, for which room is made first
-}
-
-// order returns the next order. Its data is empty if there is nothing to write.
-func (q *inputQueue) order() inputOrder {
-	data := q.next()
-	return inputOrder{data, len(data) > 0 && q.items[0].overtakes && q.items[0].written == 0}
 }
 
 // write writes an order. Only the writeLoop calls it, since it may block.
@@ -111,8 +77,8 @@ func (p *inputPart) reviewExpiry(now time.Time) {
 		case p.queue.writing:
 			// Even an input with no time at all gets written as far as the kernel takes it at once.
 			q.expired = true
-			if p.to != nil { // if it is closed, the writeLoop returns the item by itself
-				p.to.GiveUp(p.queue.writes)
+			if p.j.stdin != nil { // if it is closed, the writeLoop returns the item by itself
+				p.j.stdin.GiveUp(p.queue.writes)
 			}
 			i++
 		default:
@@ -121,24 +87,17 @@ func (p *inputPart) reviewExpiry(now time.Time) {
 	}
 }
 
-// expires reports whether there is a deadline that has not been acted upon.
-func (q *queued) expires() bool {
-	return !q.deadline.IsZero() && !q.expired && q.end == nil
-}
-
 // expire answers an input that the writeLoop does not have, with its progress so far.
 func (p *inputPart) expire(q *queued) {
 	if q.wait == nil {
-		from, _ := p.j.waits.origin(q.spec, FromNow) // enqueue has checked it
+		from, _ := p.waits.origin(q.spec, FromNow) // enqueue has checked it
 		q.wait = &wait{spec: q.spec, from: from}
 	} else {
-		p.dropWait(q.wait)
+		p.waits.drop(q.wait)
 	}
 	p.takeOut(q)
-	q.reply.ok(WriteResult{q.written, ptr(p.j.waits.outcome(q.wait, "timeout", -1))})
+	q.reply.ok(WriteResult{q.written, ptr(p.waits.outcome(q.wait, "timeout", -1))})
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // inputDeadline returns when the first of the queued inputs expires. It is zero if none does.
 func (p *inputPart) inputDeadline() (t time.Time) {

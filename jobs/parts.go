@@ -2,33 +2,63 @@ package jobs
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
+
+	"shelld/jobs/internal/turn"
 )
 
-// A part is one concern of a job. It owns its state, which is accessed only in turns. Each turn visits the parts in the
-// order of newParts.
-type part interface {
-	review(now time.Time)        // act on everything that may have become true
-	due(now time.Time) time.Time // when time alone can make something true; zero: never
-	cancel(tok *token) bool      // withdraw the request, if it is one of this part
-	pending() int                // the number of requests that are kept and not yet answered
-	fail(err *Error)             // the job is gone: answer all requests
-	shutdown(why func() *Error)  // the server ends: answer the requests that do not wait for the job's end
-	exited(why func() *Error)    // answer the requests that only the leader could have satisfied
-	inform(info *Info)           // add the part's share of the job's info; also called outside a turn
+// An actor runs the turns of one job, and owns its parts. Only the files that make, start and remove jobs use it. All
+// others have the Job, or its base.
+type actor struct {
+	Job
+	manager *Manager
+
+	missed  atomic.Bool // the holder of the turn must run another one when it has released the turn
+	quit    atomic.Bool // no more turns; set in a turn
+	leaving func()      // not nil: the job is forgotten; called when its loop has ended
+	timer   *time.Timer
+
+	starting starting
+
+	// The parts, each of which owns its state:
+	changes changesPart
+	shell   shellPart
+	limits  limitsPart
+	waiting waitingPart
+	ending  endingPart
+	display displayPart
+	input   inputPart
+	waits   waitsPart
+	reads   readsPart
+	runs    runsPart
+	kills   killsPart
+	files   filesPart
+	asking  askingPart
+	idle    idlePart
 }
 
-// noPart is embedded in parts. It has the methods that most of them do not need.
-type noPart struct{}
-
-func (noPart) review(time.Time)        {}
-func (noPart) due(time.Time) time.Time { return time.Time{} }
-func (noPart) cancel(*token) bool      { return false }
-func (noPart) pending() int            { return 0 }
-func (noPart) fail(*Error)             {}
-func (noPart) shutdown(func() *Error)  {}
-func (noPart) exited(func() *Error)    {}
-func (noPart) inform(*Info)            {}
+func newJob(m *Manager, id ID, spec Spec) *actor {
+	a := &actor{manager: m, timer: time.NewTimer(time.Hour), Job: Job{receiver: spec.Sink, base: base{
+		id: id, spec: spec, mgr: &m.services, log: m.log, epoch: time.Now(),
+		vacant: make(chan struct{}),
+		ended:  make(chan struct{}),
+		done:   make(chan struct{}),
+		mail:   turn.NewMailbox[message](),
+		lock:   turn.NewLock(),
+	}}}
+	a.newParts()
+	a.output = outputs{j: &a.base, grew: make(chan struct{}, 1), ends: make(chan streamEnd), unread: map[Stream]int64{}, tape: &a.files}
+	a.starting = starting{j: a}
+	if a.receiver == nil {
+		a.receiver = nullSink{}
+	}
+	a.sink = a.receiver
+	a.output.budget.max = spec.Limits.OutputBytes
+	a.display.queries.others = spec.SinkAnswers
+	a.st.status = StatusStarting
+	return a
+}
 
 // newParts makes the parts of a job, in the order in which turns visit them: a part's results are visible to the parts
 // after it in the same turn.
@@ -41,23 +71,42 @@ func (noPart) inform(*Info)            {}
 //	waits .. kills     answer requests
 //	files              write down the results of all of this
 //	asking, idle       only hold information
-func (j *Job) newParts() {
-	j.changes.j, j.limits.j, j.waiting.j, j.display.j, j.runs.j, j.kills.j, j.files.j, j.asking.j, j.idle.j = j, j, j, j, j, j, j, j, j
-	j.shell = shellPart{j: j}
-	j.ending = endingPart{j: j, hints: make(chan *Hint, 1)}
-	j.input = inputPart{j: j, orders: make(chan inputOrder, 1), wrote: make(chan writeDone)}
-	j.waits = waitsPart{j: j, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{}}
-	j.reads = readsPart{j: j, unread: map[Stream]int64{}, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
-	j.parts = []part{
-		&j.changes, &j.shell, &j.limits, &j.waiting, &j.ending, &j.display, &j.input,
-		&j.waits, &j.reads, &j.runs, &j.kills, &j.files, &j.asking, &j.idle,
+func (a *actor) newParts() {
+	a.turns, a.self = a, &a.Job
+	b := &a.base
+	a.changes = changesPart{j: b, waits: &a.waits, waiting: &a.waiting}
+	a.shell = shellPart{j: b, asking: &a.asking, input: &a.input, waiting: &a.waiting, waits: &a.waits}
+	a.limits = limitsPart{j: b, ending: &a.ending}
+	a.waiting = waitingPart{j: b, display: &a.display, files: &a.files, input: &a.input, writes: &a.input, shell: &a.shell, waits: &a.waits}
+	a.ending = endingPart{
+		j: b, jobs: a.manager, changes: &a.changes, display: &a.display, files: &a.files, input: &a.input, kills: &a.kills,
+		limits: &a.limits, runs: &a.runs, shell: &a.shell, hints: make(chan *Hint, 1),
+	}
+	a.display.j, a.display.ending, a.display.files, a.display.input, a.display.waits = b, &a.ending, &a.files, &a.input, &a.waits
+	a.input = inputPart{
+		j: b, asking: &a.asking, files: &a.files, shell: &a.shell, waiting: &a.waiting, secrets: &a.waiting, waits: &a.waits,
+		queue: inputQueue{bytes: &a.queued}, orders: make(chan inputOrder, 1), wrote: make(chan writeDone),
+	}
+	a.waits = waitsPart{
+		j: b, changes: &a.changes, display: &a.display, ending: &a.ending, input: &a.input, reads: &a.reads, shell: &a.shell,
+		waiting: &a.waiting, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},
+	}
+	a.reads = readsPart{j: b, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
+	a.runs = runsPart{j: b, ending: &a.ending, waiting: &a.waiting}
+	a.kills = killsPart{j: b, asking: &a.asking, ending: &a.ending, shell: &a.shell}
+	a.files.j, a.files.ending = b, &a.ending
+	a.asking = askingPart{j: b, actor: a, input: &a.input, waiting: &a.waiting}
+	a.idle.j, a.idle.waiting = b, &a.waiting
+	a.parts = []part{
+		&a.changes, &a.shell, &a.limits, &a.waiting, &a.ending, &a.display, &a.input,
+		&a.waits, &a.reads, &a.runs, &a.kills, &a.files, &a.asking, &a.idle,
 	}
 }
 
 // nextDue returns when time alone can next make something true. That is at most an hour ahead.
-func (j *Job) nextDue(now time.Time) time.Time {
+func (a *actor) nextDue(now time.Time) time.Time {
 	next := now.Add(time.Hour)
-	for _, p := range j.parts {
+	for _, p := range a.parts {
 		if t := p.due(now); !t.IsZero() && t.Before(next) {
 			next = t
 		}
@@ -66,8 +115,8 @@ func (j *Job) nextDue(now time.Time) time.Time {
 }
 
 // onCancel withdraws a request. A request that no part has was answered already.
-func (j *Job) onCancel(tok *token) {
-	for _, p := range j.parts {
+func (a *actor) onCancel(tok *token) {
+	for _, p := range a.parts {
 		if p.cancel(tok) {
 			return
 		}
@@ -75,24 +124,17 @@ func (j *Job) onCancel(tok *token) {
 }
 
 // owed returns the number of requests that are kept and not yet answered.
-func (j *Job) owed() (n int) {
-	for _, p := range j.parts {
+func (a *actor) owed() (n int) {
+	for _, p := range a.parts {
 		n += p.pending()
 	}
 	return n
 }
 
-// inform lets each part add its share of the job's info.
-func (j *Job) inform(info *Info) {
-	for _, p := range j.parts {
-		p.inform(info)
-	}
-}
-
 // failPending answers all requests that are kept. A request that waits for another is answered before that one: so the
 // parts go backwards.
-func (j *Job) failPending(err *Error) {
-	for _, p := range slices.Backward(j.parts) {
+func (a *actor) failPending(err *Error) {
+	for _, p := range slices.Backward(a.parts) {
 		p.fail(err)
 	}
 }
@@ -111,7 +153,7 @@ func (a *actor) leaveWith(then func()) {
 // reviewLeave ends the loop of a forgotten job, if no request is pending.
 func (a *actor) reviewLeave() {
 	if a.leaving != nil {
-		a.quit.Store(a.j.owed() == 0)
+		a.quit.Store(a.owed() == 0)
 	}
 }
 
@@ -121,4 +163,28 @@ func (a *actor) left() {
 		a.leaving = nil
 		then()
 	}
+}
+
+func (a *actor) onRemove(m removeMsg) {
+	if a.st.status != StatusClosed {
+		e := errorf(CodeJobRunning, "job %d is %s; end it with job/kill before it is removed", a.id, a.st.status)
+		m.reply.fail(e.about(&a.base))
+		return
+	}
+	a.manager.registry.remove(&a.Job)
+	if m.keepFiles {
+		a.leaveWith(func() { m.reply.ok(struct{}{}) })
+		return
+	}
+	a.leaveWith(func() { a.files.discard(false, func(err error) { a.answerRemove(m, err) }) })
+}
+
+func (a *actor) answerRemove(m removeMsg, err error) {
+	if err != nil {
+		e := storeError(err, a.folder.Path())
+		e.Message = "the job was removed, but some of its files could not be deleted (" + e.Error() + "); delete " + a.folder.Path() + " yourself"
+		m.reply.fail(e)
+		return
+	}
+	m.reply.ok(struct{}{})
 }

@@ -54,7 +54,7 @@ func (r *patternRoom) giveBack() {
 // roomFor counts the cost of patterns before they are compiled, or refuses them. The cost counts for as long as the
 // compiled patterns may be in memory: those of a wait until its request is answered, those of a watch until it is
 // removed.
-func (m *Manager) roomFor(cost int64) (*patternRoom, *Error) {
+func (m *services) roomFor(cost int64) (*patternRoom, *Error) {
 	for cost > 0 {
 		total := m.patternBytes.Load()
 		if total+cost > maxPatternBytes {
@@ -72,7 +72,7 @@ func (m *Manager) roomFor(cost int64) (*patternRoom, *Error) {
 }
 
 // admit returns a copy of a wait with its patterns compiled, if there is room for them. A nil wait stays nil.
-func (m *Manager) admit(spec *WaitSpec) (*WaitSpec, *patternRoom, *Error) {
+func (m *services) admit(spec *WaitSpec) (*WaitSpec, *patternRoom, *Error) {
 	room, err := m.roomFor(spec.cost())
 	if err != nil {
 		return nil, nil, err
@@ -97,7 +97,7 @@ func (w *WaitSpec) clone() *WaitSpec {
 
 // admitPatterns counts the patterns of a start: each watch has a room of its own, and the room of the wait is returned.
 // If the start has patterns, the lists in the spec are then copies of the caller's.
-func (m *Manager) admitPatterns(s *Spec) (*patternRoom, *Error) {
+func (m *services) admitPatterns(s *Spec) (*patternRoom, *Error) {
 	room, err := m.roomFor(s.patternCost())
 	if room == nil {
 		return nil, err
@@ -122,11 +122,3 @@ func (s *Spec) forgetWatches() {
 
 // letGo clears the compiled pattern and its room, after other code has taken them over.
 func (w *WatchSpec) letGo() { w.compiled, w.room = nil, nil }
-
-// giveBackPatterns gives back the rooms of all patterns of the job, when its loop ends.
-func (p *waitsPart) giveBackPatterns() {
-	for _, w := range p.watches {
-		w.room.giveBack()
-	}
-	clear(p.watches)
-}

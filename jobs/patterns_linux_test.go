@@ -156,8 +156,8 @@ func TestPatternsAreNotKeptInSpecs(t *testing.T) {
 	s.Wait.Timeout = time.Millisecond
 	j := mustStart(t, m, s)
 	must(t, j.Unwatch(1))
-	j.actor.lock.Lock()
-	defer j.actor.lock.Unlock()
+	j.lock.Lock()
+	defer j.lock.Unlock()
 	if j.spec.Wait != nil || j.spec.Watches != nil {
 		t.Error("the job keeps what it was asked to look for when it started")
 	}

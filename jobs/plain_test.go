@@ -9,7 +9,7 @@ import (
 func TestExcerptOfAMissingStream(t *testing.T) {
 	st := &stream{name: PTY, spool: spool.New(1 << 20)}
 	st.spool.Append([]byte("text"))
-	j := withParts(&Job{})
+	j := withParts(&actor{})
 	j.output.streams = []*stream{st}
 	if text, tr := j.Excerpt(Stderr, Range{From: 0, To: 4}, nil, true, 10); len(text) != 0 || tr != nil {
 		t.Errorf("%q %+v", text, tr)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/roots"
 )
 
@@ -25,16 +26,16 @@ type Policy struct {
 }
 
 // Policy returns the policy in effect. The caller must not change anything in it.
-func (m *Manager) Policy() Policy {
+func (m *services) Policy() Policy {
 	return Policy{Directories: len(m.settings.allowedDirs), Commands: m.settings.commands, Confirm: m.settings.confirm, Secrets: m.settings.secrets}
 }
 
 // Aliases returns the replacements for first words of commands. The caller must not change the map.
-func (m *Manager) Aliases() map[string]string { return m.settings.commands.Aliases }
+func (m *services) Aliases() map[string]string { return m.settings.commands.Aliases }
 
 // permit refuses a start that the policy does not allow. A command that cannot be determined passes no list: a list
 // that can be bypassed by writing $x would not protect anything.
-func (m *Manager) permit(s *Spec, p plan) *Error {
+func (m *services) permit(s *Spec, p plan) *Error {
 	c := &m.settings.commands
 	if c.Allow == nil && len(c.Deny) == 0 {
 		return nil
@@ -69,12 +70,6 @@ func (c *CommandPolicy) mayRun(name string) bool {
 func deniedRoot(root, rule, format string) *Error {
 	e := policyDenied("start", rule, format, root)
 	e.Root = root
-	return e
-}
-
-func policyDenied(action, rule, format string, args ...any) *Error {
-	e := errorf(CodePolicyDenied, format, args...)
-	e.Name, e.Rule = action, rule
 	return e
 }
 
@@ -154,3 +149,12 @@ func (c *CommandPolicy) expand(command *string) *string {
 	text += line[end:]
 	return &text
 }
+
+// A SecretPolicy determines who types the passwords that programs ask for.
+type SecretPolicy struct {
+	Ask        bool // ask the client for them
+	ClientOnly bool // only the person at the client may type them
+}
+
+// Steers reports whether a variable of this name can change which commands run.
+func Steers(name string) bool { return roots.Steers(name) || roots.Steers(proc.NameKey(name)) }

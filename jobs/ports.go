@@ -13,25 +13,6 @@ import (
 // posted its result to the loop. A program that listens usually prints a message about it, or has just done something
 // else. So probes are frequent after output, and rare in silence.
 
-// UntilPort waits until a process of the job listens on a TCP port.
-const UntilPort ConditionKind = "port"
-
-// portConditions returns the port conditions that this system supports.
-func portConditions() []ConditionKind {
-	if ports.Supported() {
-		return []ConditionKind{UntilPort}
-	}
-	return nil
-}
-
-// A Port is a TCP port on which a process listens.
-type Port struct {
-	Port    int
-	Address string
-	PID     int    // 0 = not known
-	Command string // command of that process; "" = not asked for, or not known
-}
-
 const (
 	firstPause = time.Millisecond       // between output and the probe after it
 	mostBurst  = 120 * time.Millisecond // between two probes of the same burst
@@ -95,7 +76,7 @@ type portsMsg struct {
 	took   time.Duration
 }
 
-func (m portsMsg) deliver(j *Job) { j.waits.onPorts(m) }
+func (portsMsg) message() {}
 
 // A portWait is the state of a wait's port conditions.
 type portWait struct {
@@ -171,7 +152,7 @@ func (p *waitsPart) lookAtPorts() {
 	wanted, doubt := p.wantedPorts(), pw.doubt
 	pw.doubt = nil
 	watch, proc, leader := &pw.watch, p.j.proc, p.j.info.PID
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		began := time.Now()
 		for _, port := range doubt {
 			watch.Doubt(int(port))
@@ -369,7 +350,7 @@ func (p *waitsPart) answerPortInfos(m portsMsg) {
 	told := false
 	for _, i := range infos {
 		switch {
-		case p.j.actor.leaving != nil:
+		case p.j.turns.isLeaving():
 			i.asked.reply.ok(i.info)
 		case can && i.need > m.number:
 			pw.infos = append(pw.infos, i)
@@ -377,7 +358,7 @@ func (p *waitsPart) answerPortInfos(m portsMsg) {
 			if i.need <= m.number {
 				i.info.Ports, told = slices.Clone(found), m.known
 			}
-			p.j.changes.answerInfo(i.asked, i.info)
+			p.changes.answerInfo(i.asked, i.info)
 		}
 	}
 	if told && can {

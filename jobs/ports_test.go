@@ -115,7 +115,7 @@ func TestLastLooksAreTakenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)
 		l := &fakeLooker{sees: works, began: time.Now(), block: make(chan struct{})}
-		f.Job.actor.turn(func() { f.waiting.watch.looker = l })
+		f.turn(func() { f.looker = l })
 		p.stuck = make(chan struct{})
 		began := time.Now()
 		s := until(port(80), Condition{Kind: UntilInput, Input: InputCondition{MinConfidence: "likely"}})

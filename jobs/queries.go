@@ -2,9 +2,7 @@ package jobs
 
 import (
 	"math"
-	"slices"
 
-	"shelld/jobs/internal/proc"
 	"shelld/screen"
 )
 
@@ -22,13 +20,6 @@ import (
 //
 // If a client feeds the output to a terminal of its own, that terminal may answer. Then the job does not. The offset
 // at which a query ends in the output decides which of the two answers it.
-
-// mostAnswers is how many bytes of answers may wait for a job to read them; further ones are dropped. A program that
-// sends queries without end and reads no answers must not use up the memory.
-const mostAnswers = 16 << 10
-
-// mostQueries is how many queries may wait for an answer.
-const mostQueries = mostAnswers / 16
 
 // queries has the queries of a job's programs that are not answered yet. Only the goroutine that holds the turn uses
 // it.
@@ -48,7 +39,7 @@ func (p *displayPart) takeQueries() { p.takeQueriesTo(math.MaxInt64) }
 // reaches at least up to that offset.
 func (p *displayPart) leaveQueries(others bool, at int64) {
 	if others != p.queries.others {
-		p.heard.reached(at)
+		p.j.heard.reached(at)
 		p.takeQueriesTo(at)
 		p.queries.others = others
 	}
@@ -56,10 +47,10 @@ func (p *displayPart) leaveQueries(others bool, at int64) {
 
 // takeQueriesTo answers the queries in the output before an offset.
 func (p *displayPart) takeQueriesTo(end int64) {
-	if p.heard == nil {
+	if p.j.heard == nil {
 		return
 	}
-	asked, dropped := p.heard.takeAsked(end)
+	asked, dropped := p.j.heard.takeAsked(end)
 	if p.queries.others || p.j.spec.Unanswered {
 		p.dropQueries(asked)
 		asked, dropped = nil, 0
@@ -97,13 +88,13 @@ func (p *displayPart) dropQueries(asked []screen.Query) {
 	if n := len(p.queries.waiting); n > 0 {
 		behind = p.queries.waiting[n-1].To // the job still answers this one
 	}
-	p.heard.screen.Drop(behind, asked[len(asked)-1].To)
+	p.j.heard.screen.Drop(behind, asked[len(asked)-1].To)
 }
 
 // answers reports whether queries are to be answered at all. They are while the leader lives and its input is open:
 // the leader reads the answer, or another process that reads the input.
 func (p *displayPart) answers() bool {
-	return p.j.input.to != nil && p.j.st.exit == nil && p.j.input.queue.closed == ""
+	return p.j.stdin != nil && p.j.st.exit == nil && p.input.isOpen()
 }
 
 // answerTo returns a terminal's answer to q, if it is known yet.
@@ -124,91 +115,9 @@ func (p *displayPart) typeAnswer(data []byte, colour bool) {
 		p.j.log.Debug("a program queried a colour while its terminal is in line-editing mode: no answer is sent", "job", p.j.id)
 		return
 	}
-	i := p.j.input.queue.afterFirst()
-	full := p.queries.full && p.j.input.queue.answers > 0
-	if p.queries.full = full || p.j.input.queue.answers+len(data) > mostAnswers || !p.j.input.queue.fits(data, i, attrs); p.queries.full {
+	if p.queries.full = !p.input.typeAnswer(data, attrs, p.queries.full); p.queries.full {
 		p.noteDropped(1)
-		return
 	}
-	p.j.input.queue.answers += len(data)
-	if i > 0 && p.j.input.queue.items[i-1].answer && !(i == 1 && p.j.input.queue.writing) {
-		p.j.input.queue.items[i-1].data = append(p.j.input.queue.items[i-1].data, data...)
-	} else {
-		p.j.input.queue.insert(i, &queued{data: data, answer: true, before: p.j.input.queue.partialAt(i), reply: newReply[WriteResult]()})
-		i++
-	}
-	p.j.input.queue.answered(data, i, attrs)
-}
-
-// mostLine bounds the length of a line that ends with an answer. A terminal that edits lines treats an answer as part
-// of a line, and a line has no more room than proc.CanonicalLineLimit. The job's output alone must not use up the room
-// for the text that a client types.
-const mostLine = proc.CanonicalLineLimit / 4
-
-// lineChunk is how many bytes of an input are followed at once.
-const lineChunk = 4 << 10
-
-// partialAt returns how many bytes of an unfinished line are typed before item i.
-func (q *inputQueue) partialAt(i int) int {
-	if i < len(q.items) {
-		return q.items[i].before
-	}
-	return q.partial
-}
-
-// fits reports whether an answer before item i leaves the typed lines whole.
-func (q *inputQueue) fits(data []byte, i int, attrs proc.Attrs) bool {
-	if !attrs.Canonical {
-		return true // there are no lines
-	}
-	partial, longest := lineLengths(data, q.partialAt(i), attrs)
-	return longest <= mostLine && q.follow(i, partial, attrs, false) <= proc.CanonicalLineLimit
-}
-
-// answered counts an answer, which was put before item i, as a part of a line.
-func (q *inputQueue) answered(data []byte, i int, attrs proc.Attrs) {
-	switch {
-	case attrs.Canonical:
-		partial, _ := lineLengths(data, q.partialAt(i), attrs)
-		q.follow(i, partial, attrs, true)
-	case i == len(q.items):
-		q.partial = 0 // the same as after any other input
-	}
-}
-
-// follow follows the lines in the items from i on, as far as a change of the unfinished line before them to the length
-// partial has an effect. It returns the longest length. If count is set, it stores the new lengths.
-func (q *inputQueue) follow(i, partial int, attrs proc.Attrs, count bool) (longest int) {
-	was := q.partialAt(i)
-	for _, in := range q.items[i:] {
-		if count {
-			in.before = partial
-		}
-		for data := range slices.Chunk(in.data, lineChunk) {
-			if was == partial {
-				return longest // the line has ended
-			}
-			n := 0
-			was, _ = lineLengths(data, was, attrs)
-			partial, n = lineLengths(data, partial, attrs)
-			longest = max(longest, n)
-		}
-	}
-	if count {
-		q.partial = partial
-	}
-	return longest
-}
-
-// afterFirst returns the index behind the item that is being written, if any, and behind the answers that follow it.
-func (q *inputQueue) afterFirst() (i int) {
-	if len(q.items) > 0 && (q.writing || q.items[0].written > 0) {
-		i = 1
-	}
-	for i < len(q.items) && q.items[i].answer {
-		i++
-	}
-	return i
 }
 
 // noteDropped logs that answers were dropped. It logs that once for a job: there may be millions.
@@ -234,7 +143,7 @@ type answeredMsg struct {
 	data []byte
 }
 
-func (m answeredMsg) deliver(j *Job) { j.display.onAnswered(m) }
+func (answeredMsg) message() {}
 
 // answerFromScreen returns the answer to the first waiting query if it is there, and otherwise has it drawn.
 func (p *displayPart) answerFromScreen(q screen.Query) (answer []byte, ready bool) {
@@ -245,7 +154,7 @@ func (p *displayPart) answerFromScreen(q screen.Query) (answer []byte, ready boo
 	if p.queries.drawing != q.To {
 		p.queries.drawing = q.To
 		v, release := p.theView(), p.j.Hold()
-		p.j.output.loops.Go(func() {
+		p.j.background(func() {
 			defer release()
 			p.j.ask(answeredMsg{q.To, v.Answer(q)})
 		})
@@ -257,3 +166,6 @@ func (p *displayPart) onAnswered(m answeredMsg) {
 	p.queries.drawn = &m
 	p.takeQueries()
 }
+
+// owesAnswer reports whether a query is not answered yet.
+func (p *displayPart) owesAnswer() bool { return len(p.queries.waiting) > 0 }

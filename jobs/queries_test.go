@@ -12,8 +12,8 @@ import (
 const whoAmI = "\x1b[?62;22c"
 
 func (f *fakeJob) inTurn(do func()) {
-	f.actor.lock.Lock()
-	defer f.actor.lock.Unlock()
+	f.lock.Lock()
+	defer f.lock.Unlock()
 	do()
 }
 
@@ -201,7 +201,7 @@ func TestQueriesOfTheScreen(t *testing.T) {
 		release()
 		must(t, shown)
 		expect("", "\x1b[1;1R\x1b[1;5R"+whoAmI)
-		if n := f.display.heard.screen.Len(); n > 0 {
+		if n := f.display.j.heard.screen.Len(); n > 0 {
 			t.Errorf("%d are left", n)
 		}
 		must(t, f.Resize(40, 10))
@@ -287,7 +287,7 @@ func TestOthersAnswer(t *testing.T) {
 		synctest.Wait()
 		release()
 		expect("", "\x1b[2;1R")
-		if n := f.display.heard.screen.Len(); n > 0 {
+		if n := f.display.j.heard.screen.Len(); n > 0 {
 			t.Errorf("%d are left", n)
 		}
 		f.end()
@@ -301,9 +301,9 @@ func TestOthersAnswerWhatIsStored(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		tp.allow(1000)
 		f.inTurn(func() {
-			f.display.heard.read([]byte("\x1b[c\x1b[5n"))
+			f.display.j.heard.read([]byte("\x1b[c\x1b[5n"))
 			f.display.leaveQueries(true, 3)
-			f.display.heard.stored()
+			f.display.j.heard.stored()
 			f.input.handInput()
 		})
 		synctest.Wait()
@@ -311,9 +311,9 @@ func TestOthersAnswerWhatIsStored(t *testing.T) {
 			t.Errorf("typed %q", got)
 		}
 		f.inTurn(func() {
-			f.display.heard.read([]byte("\x1b[c\x1b[5n"))
+			f.display.j.heard.read([]byte("\x1b[c\x1b[5n"))
 			f.display.leaveQueries(false, 10)
-			f.display.heard.stored()
+			f.display.j.heard.stored()
 			f.display.takeQueries()
 			f.input.handInput()
 		})

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -9,43 +8,14 @@ import (
 	"shelld/jobs/internal/plain"
 )
 
-// ReadOptions are the options of a read of a job's output.
-type ReadOptions struct {
-	Stream   Stream // "" = the only one
-	Offset   *int64 // negative: from the end; nil: the read cursor, which the read moves
-	MaxBytes int
-	Wait     time.Duration // how long to wait if there is no output to read
-	Plain    bool          // the output will be shown as [Plain]: return Shown as well
-	Room     RoomFunc      // nil: there is room
-}
-
-// A RoomFunc is called before the given number of bytes is read for an answer. It runs in a goroutine that may block.
-// It returns true when the caller has room for the bytes, or false if the caller no longer wants the answer.
-type RoomFunc func(bytes int64) bool
-
 // readsPart has the read cursors of a job, and the reads that are not answered yet.
 type readsPart struct {
 	noPart
-	j *Job
+	j *base
 
 	all      []*readReq
-	unread   map[Stream]int64
 	cursor   map[Stream]int64
 	cursorAt map[Stream]*readReq // the read that will move the cursor next
-}
-
-func (f RoomFunc) wait(bytes int64) bool { return f == nil || f(bytes) }
-
-// A ReadResult is a piece of output. Data begins at Offset. Gap is the part before it that was dropped.
-type ReadResult struct {
-	Stream     Stream
-	Data       []byte
-	Offset     int64
-	NextOffset int64
-	HasMore    bool
-	Gap        *Range
-	State      State
-	Shown      []byte // the input for plain text, as [Job.Shown] returns it
 }
 
 // A readReq waits for output, and then for the bytes. These may have to come from a disk, so they are read in a
@@ -57,6 +27,21 @@ type readReq struct {
 	deadline time.Time
 	begun    bool // its goroutine reads, and will post a readDoneMsg
 }
+
+// A readDoneMsg is the result of a read.
+type readDoneMsg struct {
+	req  *readReq
+	data []byte
+	at   int64
+	err  error // nothing can be read at the moment
+
+	unwanted bool // nothing was read: see RoomFunc
+
+	lead   []byte // for plain text, as from leadIn
+	inside int64
+}
+
+func (readDoneMsg) message() {}
 
 // byCursor reports whether the request reads from the cursor, and moves it.
 func (r *readReq) byCursor() bool { return r.msg.opts.Offset == nil }
@@ -75,7 +60,7 @@ func (p *readsPart) onRead(m readMsg) {
 		m.reply.fail(p.j.output.noStream("/stream", m.opts.Stream))
 		return
 	case m.opts.Stream == "" && len(p.j.output.streams) > 1:
-		m.reply.fail(Invalid("/stream", "this job has the streams %s: name one", p.j.waits.streamNames()))
+		m.reply.fail(Invalid("/stream", "this job has the streams %s: name one", p.j.output.streamNames()))
 		return
 	}
 	var off int64
@@ -100,7 +85,7 @@ func (p *readsPart) review(now time.Time) {
 		if r.byCursor() {
 			r.off = p.cursor[r.st.name]
 		}
-		over := p.j.st.status == StatusClosed || p.j.ending.closing || !now.Before(r.deadline)
+		over := p.j.st.status == StatusClosed || p.j.closing || !now.Before(r.deadline)
 		if r.st.spool.End() > r.off || over {
 			p.beginRead(r)
 		}
@@ -109,13 +94,13 @@ func (p *readsPart) review(now time.Time) {
 
 // beginRead begins a read in a goroutine beside the loop. The result comes as a readDoneMsg.
 func (p *readsPart) beginRead(r *readReq) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	r.begun = true
 	if r.byCursor() {
 		p.cursorAt[r.st.name] = r
 	}
 	release := p.j.Hold()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		defer release()
 		end := r.st.spool.End() // later output is for the next read
 		length := max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0)
@@ -149,7 +134,7 @@ func (p *readsPart) onReadDone(m readDoneMsg) {
 		return
 	}
 	if m.err != nil {
-		r.msg.reply.fail(p.unreadable(r.off, m.err, "check the disk and read again, or read from a later offset")) // the cursor does not move
+		r.msg.reply.fail(p.j.output.unreadable(r.off, m.err, "check the disk and read again, or read from a later offset")) // the cursor does not move
 		return
 	}
 	data, end := m.data, r.st.spool.End()
@@ -171,19 +156,9 @@ func (p *readsPart) onReadDone(m readDoneMsg) {
 	if r.byCursor() {
 		p.cursor[r.st.name] = res.NextOffset
 		r.st.take(res.NextOffset)
-		p.unread[r.st.name] = max(p.unread[r.st.name], res.NextOffset)
+		p.j.output.unread[r.st.name] = max(p.j.output.unread[r.st.name], res.NextOffset)
 	}
 	r.msg.reply.ok(res)
-}
-
-// unreadable returns the error for stored output that cannot be read at an offset, with advice.
-func (p *readsPart) unreadable(off int64, err error, advice string) *Error {
-	if isResource(err) {
-		return resourceError("a read of stored output", err)
-	}
-	e := storeError(err, p.j.files.folder.Path())
-	e.Message = fmt.Sprintf("stored output of job %d at offset %d cannot be read (%s: %s); %s", p.j.id, off, e.Path, e.Errno, advice)
-	return e
 }
 
 func (p *readsPart) cancel(tok *token) bool {
@@ -224,7 +199,7 @@ func (o *outputs) goesPast(name Stream) func(Range, error) {
 	var mu sync.Mutex
 	told := map[string]bool{}
 	return func(r Range, err error) {
-		e := storeError(err, o.j.files.folder.Path())
+		e := storeError(err, o.j.folder.Path())
 		mu.Lock()
 		again := told[e.Errno]
 		told[e.Errno] = true
@@ -245,3 +220,6 @@ func unreadAdvice(err error) string {
 	}
 	return "check the disk; " + then + ", and returns the error until then"
 }
+
+// isMoving reports whether a read is pending that will move the cursor.
+func (p *readsPart) isMoving() bool { return len(p.cursorAt) > 0 }

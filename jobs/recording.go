@@ -1,8 +1,8 @@
 package jobs
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,6 +10,7 @@ import (
 
 	"shelld/jobs/internal/cast"
 	"shelld/jobs/internal/names"
+	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/redact"
 	"shelld/jobs/internal/store"
 	"shelld/jobs/stored"
@@ -20,7 +21,7 @@ import (
 // spool, so secret values are already removed from them:
 //
 //	readLoop         -> output   up to where it is stored
-//	a turn           -> typed    the input that the kernel has taken (recording_input.go)
+//	a turn           -> typed    the input that the kernel has taken (writeNow)
 //	                 -> resized
 //	                 -> exited
 //	recording.run    <- take     reads the output, and writes (recording_write.go)
@@ -30,7 +31,7 @@ import (
 // marker has the number of missing bytes.
 type recording struct {
 	// Immutable:
-	job     *Job
+	job     *base
 	streams []*stream
 	began   time.Time
 	header  cast.Header
@@ -52,12 +53,6 @@ type recording struct {
 	cast *cast.Writer  // used only by run
 	text []cast.Text   // for each stream, and for the input; used only by run
 	read []int64       // offset up to which each stream is written; used only by run
-}
-
-// A recordingDisk is the file that a recording is written to.
-type recordingDisk interface {
-	cast.File
-	io.Closer
 }
 
 // createRecording makes the file of a recording. Tests replace this function.
@@ -97,7 +92,7 @@ const (
 // beginRecording begins the recording if one is wanted. It is called when the job has its streams, before they are
 // read.
 func (p *filesPart) beginRecording(env []string) {
-	if !p.j.spec.Record || p.folder == nil {
+	if !p.j.spec.Record || p.j.folder == nil {
 		return
 	}
 	r := &recording{
@@ -109,7 +104,7 @@ func (p *filesPart) beginRecording(env []string) {
 		r.text[i].Lines = p.j.term == nil // without a terminal, line feeds lack their carriage returns
 	}
 	p.recording = r
-	p.j.output.loops.Go(r.run)
+	p.j.background(r.run)
 }
 
 var nothingJoined = func() (none [noteKinds]int) {
@@ -276,15 +271,120 @@ func (r *recording) remove() error {
 		return nil
 	}
 	r.giveBack()
-	return r.job.files.folder.Remove(stored.RecordingFile)
+	return r.job.folder.Remove(stored.RecordingFile)
 }
 
-// checkRecord returns an error if a recording is wanted but cannot be stored anywhere.
-func (m *Manager) checkRecord(s *Spec) *Error {
-	if !s.Record || m.settings.archive != nil {
-		return nil
+// now and output record for outputs.
+func (p *filesPart) now() time.Duration { return p.recording.now() }
+
+func (p *filesPart) output(st *stream, at time.Duration, n int) { p.recording.output(st, at, n) }
+
+func (p *filesPart) resize(cols, rows int, do func() error) error {
+	return p.recording.resize(cols, rows, do)
+}
+
+func (p *filesPart) recordExit() { p.recording.exited(p.j.st.exit, p.j.info.EndedAt) }
+
+// Input is recorded when the kernel has taken it, except for input that should stay hidden: input that the client
+// declared secret, and input that is typed while the terminal does not show it, as for a password. No placeholder is
+// recorded for hidden input, so not even its length is revealed. Secret values are removed from the rest, however they
+// are divided into writes: text that may be the begin of a secret value is recorded when that is decided.
+
+// seen reports whether an input may be in the recording in the terminal's current state, and whether a program reads
+// the keyboard raw.
+func (p *filesPart) seen(q *queued) (seen, raw bool) {
+	switch {
+	case p.recording == nil || q.secret || q.answer || q.trigger:
+		return false, false
+	case p.j.term == nil:
+		return true, false
 	}
-	e := errorf(CodeUnsupported, "recording needs output files, and this server keeps output only in memory; change options.persist of initialize, or leave record out")
-	e.Name, e.Pointer = "record", "/record"
-	return e
+	attrs, err := p.j.term.Attrs()
+	return err == nil && shows(attrs), !attrs.Echo
+}
+
+// shows reports whether the terminal shows input, or whether a program that has taken over the whole keyboard reads it
+// and shows it itself. Editors and the line editors of shells do so. A program that reads a password by single keys
+// and prints stars leaves the Enter key to the terminal.
+func shows(a proc.Attrs) bool { return a.Echo || !a.Canonical && !a.CRToNL }
+
+// typed notes input. The caller holds mu.
+func (r *recording) typed(at time.Duration, p []byte) {
+	if r.over || r.ended {
+		return
+	}
+	secrets := r.job.redaction.set.Load()
+	if secrets == nil {
+		secrets = noSecrets
+	}
+	switch {
+	case r.input != nil:
+		r.input.Use(secrets)
+	case secrets != noSecrets:
+		r.input = redact.NewRedactor(secrets)
+	}
+	if r.input != nil {
+		p = r.input.Write(p)
+	}
+	r.noteTyped(at, p)
+}
+
+func (r *recording) noteTyped(at time.Duration, p []byte) {
+	switch {
+	case len(p) == 0:
+	case len(r.moments) >= mostMoments || r.typing > 0 && r.typing+len(p) > mostTyping:
+		r.note(moment{kind: noteLost, at: at, end: int64(len(p))})
+	default:
+		r.typing += len(p)
+		r.note(moment{kind: noteInput, at: at, text: string(p)})
+	}
+}
+
+// noteHeld notes the held-back part of the input, at the end. A part that may be the begin of a secret value is
+// replaced with a mark.
+func (r *recording) noteHeld() {
+	if r.input == nil {
+		return
+	}
+	p := bytes.Clone(r.input.Pause())
+	if all, _ := r.input.Held(); all > 0 {
+		p = append(p, redact.Mark...)
+	}
+	r.noteTyped(r.now(), p)
+}
+
+// writeNow calls WriteNow of the input and records the input. The echo of the input is recorded behind it. The
+// terminal is queried before and after the write: echo may be turned off in between. If a program read raw before the
+// write, it did not ask for a password then, and its later change of the terminal may be the effect of this input.
+func (p *filesPart) writeNow(q *queued, data []byte) (n int, err error) {
+	seen, raw := p.seen(q)
+	if !seen {
+		return p.j.stdin.WriteNow(data)
+	}
+	r := p.recording
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.now()
+	n, err = p.j.stdin.WriteNow(data)
+	if n > 0 && !raw {
+		seen, _ = p.seen(q)
+	}
+	if n > 0 && seen {
+		r.typed(at, data[:n])
+	}
+	return n, err
+}
+
+// recordWritten records input that the writeLoop has written, if the terminal shows it.
+func (p *filesPart) recordWritten(q *queued, data []byte) {
+	if seen, _ := p.seen(q); seen {
+		p.recordTyped(data)
+	}
+}
+
+func (p *filesPart) recordTyped(data []byte) {
+	r := p.recording
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.typed(r.now(), data)
 }

@@ -204,8 +204,8 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 
 // plays makes the manager start its jobs on a terminal and, if in is not nil, with the input that in returns.
 func plays(m *Manager, term terminal, in func(*fakeInput) input) {
-	launch := m.system.launch
-	m.system.launch = func(s *Spec, p plan) (*launched, *Error) {
+	launch := m.launch
+	m.launch = func(s *Spec, p plan) (*launched, *Error) {
 		l, err := launch(s, p)
 		l.term = term
 		if in != nil {
@@ -395,7 +395,7 @@ func TestRecordingOnAStuckDisk(t *testing.T) {
 		f := startFake(t, &recorder{})
 		var file memoryFile
 		r := &recording{
-			job: f.Job, streams: f.output.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,
+			job: &f.Job.base, streams: f.output.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,
 			text: make([]cast.Text, 2), read: make([]int64, 1),
 			cast: cast.NewWriter(cast.Options{File: &file, Max: 1 << 30}, cast.Header{Cols: 80, Rows: 24}),
 		}
@@ -540,7 +540,7 @@ func TestRecordingOfDroppedOutput(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.limits.SpoolMemory = 256 << 10 }, func(*Spec) {})
 		var file memoryFile
 		r := &recording{
-			job: f.Job, streams: f.output.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,
+			job: &f.Job.base, streams: f.output.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,
 			text: make([]cast.Text, 2), read: make([]int64, 1),
 			cast: cast.NewWriter(cast.Options{File: &file, Max: 1 << 30}, cast.Header{Cols: 80, Rows: 24}),
 		}

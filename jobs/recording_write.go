@@ -36,10 +36,10 @@ func (r *recording) run() {
 // open makes the file. If there are no free descriptors, it tries again until there are some, or until no further
 // events will come. Events that happen meanwhile are noted, as with a slow disk.
 func (r *recording) open() {
-	file, err := r.job.mgr.system.createRecording(r.job.files.folder)
+	file, err := r.job.mgr.system.createRecording(r.job.folder)
 	for isResource(err) && !r.hasEnded() {
 		time.Sleep(recordTime) // there is no event for free descriptors
-		file, err = r.job.mgr.system.createRecording(r.job.files.folder)
+		file, err = r.job.mgr.system.createRecording(r.job.folder)
 	}
 	if err != nil {
 		r.stop(err)

@@ -9,7 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/ports"
+	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/redact"
 )
 
@@ -33,7 +35,7 @@ const mostOwn = 100
 
 // hide makes a value secret in this job from now on, besides the current values of the vault. An empty value adds
 // nothing. Any goroutine may call it.
-func (j *Job) hide(value string) {
+func (j *base) hide(value string) {
 	h := &j.redaction
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -48,11 +50,11 @@ func (j *Job) hide(value string) {
 
 // hideTyped makes the answer of the person at the client secret, since a program may print it. Text that a client
 // writes by itself is treated like any other output if it is shown.
-func (j *Job) hideTyped(data []byte) { j.hide(strings.TrimSpace(string(data))) }
+func (j *base) hideTyped(data []byte) { j.hide(strings.TrimSpace(string(data))) }
 
 // forgetOwn drops the job's own secret values when the job produces no more output. It first removes them from the
 // job's information.
-func (j *Job) forgetOwn() {
+func (j *base) forgetOwn() {
 	j.info = j.clean(j.info)
 	h := &j.redaction
 	h.mu.Lock()
@@ -107,7 +109,7 @@ func (h *redaction) process(p *Process) *Process {
 }
 
 // clean returns the information about a job without secret values. Names, groups and file paths are not changed.
-func (j *Job) clean(info Info) Info {
+func (j *base) clean(info Info) Info {
 	h := &j.redaction
 	if h.set.Load() == nil {
 		return info
@@ -169,35 +171,18 @@ func (h *redaction) message(text string) string {
 	return text
 }
 
-// Cleaner returns a function that removes a job's secret values from messages about the job. If there is no such job,
-// it removes the values that are secret in all jobs. Cleaner returns nil if there are no secrets.
-func (m *Manager) Cleaner(id ID) func(string) string {
-	h := m.redactionOf(id)
-	if h.set.Load() == nil {
-		return nil
-	}
-	return h.message
-}
-
 // CleanText returns a message without the values that are secret in all jobs.
-func (m *Manager) CleanText(text string) string { return m.redactionOf(0).message(text) }
+func (m *services) CleanText(text string) string { return m.common().message(text) }
 
-// redactionOf returns the redaction of a job or, if the job is not known, one with the values that are secret in all
-// jobs.
-func (m *Manager) redactionOf(id ID) *redaction {
-	m.registry.mu.Lock()
-	j := m.registry.jobs[id]
-	m.registry.mu.Unlock()
-	if j != nil {
-		return &j.redaction
-	}
+// common returns a redaction with the values that are secret in all jobs.
+func (m *services) common() *redaction {
 	h := &redaction{}
 	h.set.Store(m.vault.with(nil))
 	return h
 }
 
 // CleanLog returns a logger that removes the values that are secret in all jobs.
-func (m *Manager) CleanLog(l *slog.Logger) *slog.Logger {
+func (m *services) CleanLog(l *slog.Logger) *slog.Logger {
 	return slog.New(cleanHandler{l.Handler(), m})
 }
 
@@ -205,7 +190,7 @@ func (m *Manager) CleanLog(l *slog.Logger) *slog.Logger {
 // bytes of a value.
 type cleanHandler struct {
 	slog.Handler
-	m *Manager
+	m *services
 }
 
 // Handle passes the cleaned record on.
@@ -254,4 +239,119 @@ func (h cleanHandler) attr(a slog.Attr) slog.Attr {
 		}
 	}
 	return a
+}
+
+// foreground returns the foreground process, or nil if none was found.
+func (h *redaction) foreground(f proc.Foreground) *Process {
+	if f.PID == 0 {
+		return nil
+	}
+	return &Process{f.PID, h.command(f.Command)}
+}
+
+func (h *redaction) processes(list []keeper.Proc) (all []Process) {
+	for _, one := range list {
+		all = append(all, Process{one.PID, h.command(one.Command)})
+	}
+	return all
+}
+
+// Secret values are replaced by *** in all data that comes from a job, before it is stored. No reader of output,
+// events, files, errors or the log sees them.
+//
+//	SetSecret     -> vault   -> every job, including running ones
+//	AnswerSecret  -> the job that has asked for it (redaction.go)
+//
+// They are kept only in memory, and no method returns them.
+
+// A vault holds the values that are secret in all jobs.
+type vault struct {
+	mu     sync.Mutex
+	values map[string]string // by the name under which each was set
+	set    *redact.Set       // of all values; nil: there are none
+
+	changing sync.Mutex // held while a value changes and the jobs get the change, so that they get all in order
+}
+
+// The limits for secrets at a time. Each byte costs about 25 bytes of memory, and up to four times as many if the value
+// has several lines. Each value makes the reading of output a little slower.
+const (
+	MaxSecrets     = 1000
+	MaxSecretBytes = 256 << 10 // of all values together
+)
+
+func (v *vault) value(name string) (value string, is bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	value, is = v.values[name]
+	return value, is
+}
+
+func (v *vault) names() (all []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for name := range v.values {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// roomFor returns an error if the value under this name would exceed a limit.
+func (v *vault) roomFor(name, value string) *Error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	bytes, others := int64(len(value)), 0
+	for n, other := range v.values {
+		if n != name {
+			bytes += int64(len(other))
+			others++
+		}
+	}
+	limit, most := "", int64(0)
+	switch {
+	case others >= MaxSecrets:
+		limit, most = "secrets", MaxSecrets
+	case bytes > MaxSecretBytes:
+		limit, most = "secretBytes", MaxSecretBytes
+	default:
+		return nil
+	}
+	e := errorf(CodeLimitExceeded, "the limit on secret values is reached (%s: %d); unset some, or set this one without secret", limit, most)
+	e.Limit, e.Max = limit, most
+	return e
+}
+
+func (v *vault) change(change func(map[string]string)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.values == nil {
+		v.values = map[string]string{}
+	}
+	change(v.values)
+	v.set = v.compile(nil)
+}
+
+// with returns the set of all values in the vault and the given others; nil if there are none.
+func (v *vault) with(others []string) *redact.Set {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(others) == 0 {
+		return v.set
+	}
+	return v.compile(others)
+}
+
+func (v *vault) compile(others []string) *redact.Set {
+	var forms []string
+	for _, value := range v.values {
+		forms = append(forms, redact.Forms(value)...)
+	}
+	for _, value := range others {
+		forms = append(forms, redact.Forms(value)...)
+	}
+	if len(forms) == 0 {
+		return nil
+	}
+	return redact.New(forms)
 }

@@ -211,11 +211,11 @@ func TestSecretsAreNotTold(t *testing.T) {
 		sink := &recorder{}
 		f := startFakeWith(t, sink, withSecret)
 		command := "mysql -p" + hunter
-		f.Job.actor.turn(func() {
+		f.turn(func() {
 			f.info.Command, f.info.Argv, f.info.Description = &command, []string{"sh", "-c", command}, hunter
 			f.info.Cwd = "/" + hunter
 		})
-		f.Job.post(foregroundMsg{number: 1, review: true, foreground: f.changes.somebody(proc.Foreground{PID: 5, Command: "mysql -p" + hunter[:8]})})
+		f.Job.post(foregroundMsg{number: 1, review: true, foreground: f.changes.j.redaction.foreground(proc.Foreground{PID: 5, Command: "mysql -p" + hunter[:8]})})
 		synctest.Wait()
 		kill := f.Kill(KillOptions{})
 		<-f.proc.kills

@@ -5,23 +5,6 @@ import (
 	"time"
 )
 
-// RunOptions determine how long to wait for a job, and what happens at the timeout.
-type RunOptions struct {
-	Timeout    time.Duration // < 0 = none
-	Background bool          // at the timeout, and when canceled: let the job run on; false: kill it
-	Drain      time.Duration // how long to read output after the exit if other processes hold it open
-}
-
-// A RunResult is a job at its end, or at the timeout.
-type RunResult struct {
-	Info     Info
-	TimedOut bool
-	Complete bool // Output contains all bytes of the job, and no more will come
-	Output   map[Stream]Range
-	Hint     *Hint
-	Waiting  *WaitingForInput // the job's wait for input at the timeout; nil: none is known
-}
-
 // A runReq waits for the end of the job.
 type runReq struct {
 	opts       RunOptions
@@ -34,10 +17,25 @@ type runReq struct {
 	reply      reply[RunResult]
 }
 
+type (
+	// A runEnder ends a job, and knows why its shell could not run its command; nil: that is not known.
+	runEnder interface {
+		end(why Reason, o KillOptions)
+		theHint() *Hint
+	}
+	// A lastProber probes once more whether the job waits for input.
+	lastProber interface {
+		asksInput(look *parting, now time.Time) bool
+	}
+)
+
 // runsPart has the requests that wait for the end of the job.
 type runsPart struct {
 	noPart
-	j *Job
+	j *base
+
+	ending  runEnder
+	waiting lastProber
 
 	all []*runReq
 }
@@ -48,7 +46,7 @@ func (p *runsPart) onRun(m runMsg) {
 		r.deadline = p.j.info.StartedAt.Add(m.opts.Timeout)
 	}
 	if p.j.told() { // the job ended before this message
-		r.onExit(time.Now(), p.j.ending.hint, len(p.j.info.Background) > 0)
+		r.onExit(time.Now(), p.ending.theHint(), len(p.j.info.Background) > 0)
 	}
 	p.all = append(p.all, r)
 }
@@ -81,7 +79,7 @@ func (p *runsPart) reviewEnded(r *runReq, now time.Time) bool {
 	if p.j.st.status != StatusClosed && !ended && now.Before(r.drainUntil) {
 		return false
 	}
-	r.reply.ok(p.result(r, ended || p.j.files.isVacant()))
+	r.reply.ok(p.result(r, ended || p.j.isVacant()))
 	return true
 }
 
@@ -96,24 +94,24 @@ func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 	if r.deadline.IsZero() || now.Before(r.deadline) {
 		return false
 	}
-	if p.j.waiting.asksInput(&r.look, now) {
+	if p.waiting.asksInput(&r.look, now) {
 		return false
 	}
-	r.deadline, r.timedOut, r.waiting = time.Time{}, true, p.j.waiting.watch.now
+	r.deadline, r.timedOut, r.waiting = time.Time{}, true, p.j.waitingFor
 	if r.opts.Background {
 		r.reply.ok(p.result(r, false))
 		return true
 	}
-	p.j.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
+	p.ending.end(ReasonTimeout, KillOptions{Grace: p.j.grace()})
 	return false
 }
 
 func (p *runsPart) result(r *runReq, complete bool) RunResult {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	res := RunResult{Info: p.j.snapshot(), TimedOut: r.timedOut, Complete: complete, Hint: r.hint, Waiting: r.waiting, Output: map[Stream]Range{}}
 	for _, s := range res.Info.Streams {
 		res.Output[s.Name] = Range{From: 0, To: s.NextOffset}
-		p.j.reads.unread[s.Name] = max(p.j.reads.unread[s.Name], s.NextOffset)
+		p.j.output.unread[s.Name] = max(p.j.output.unread[s.Name], s.NextOffset)
 	}
 	return res
 }
@@ -136,7 +134,7 @@ func (p *runsPart) cancel(tok *token) bool {
 	p.all = slices.Delete(p.all, i, i+1)
 	err := p.j.canceled()
 	if !r.opts.Background {
-		p.j.ending.end(ReasonKilled, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
+		p.ending.end(ReasonKilled, KillOptions{Grace: p.j.grace()})
 		err.Message = "the request was cancelled; its job is being ended"
 	}
 	r.reply.fail(err)
@@ -157,4 +155,11 @@ func (p *runsPart) fail(err *Error) {
 		r.reply.fail(err)
 	}
 	p.all = nil
+}
+
+// onExit handles the report of the exit.
+func (p *runsPart) onExit(now time.Time, hint *Hint) {
+	for _, r := range p.all {
+		r.onExit(now, hint, len(p.j.info.Background) > 0)
+	}
 }

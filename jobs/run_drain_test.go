@@ -24,14 +24,14 @@ func TestTimeoutWhileDrained(t *testing.T) {
 		f := &fakeJob{t: t, m: newManager(slog.New(slog.DiscardHandler)), sink: &recorder{}, proc: newFakeProcess(), out: newFakeSource()}
 		slow := slowDrain{f.out, make(chan struct{}, 8)}
 		f.m.system.plan = func(*Spec) (plan, *Error) { return plan{argv: []string{"fake"}, mode: ModePipe, dir: "/"}, nil }
-		f.m.system.launch = func(_ *Spec, p plan) (*launched, *Error) {
+		f.m.launch = func(_ *Spec, p plan) (*launched, *Error) {
 			return &launched{plan: p, proc: f.proc, outputs: []output{{Stdout, slow}}}, nil
 		}
 		j, started, err := f.m.Start(Spec{Sink: f.sink})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Job = j
+		f.actor = actorOf(j)
 		must(t, started)
 		run := f.Run(RunOptions{Timeout: time.Second})
 		time.Sleep(ms(999))

@@ -114,22 +114,6 @@ func (s *SearchSpec) Query() *match.Query { return s.query }
 // fromEnd reports whether a bound is counted from the end of a stream.
 func (s *SearchSpec) fromEnd() bool { return s.From != nil && *s.From < 0 || s.To != nil && *s.To < 0 }
 
-// A SearchTarget is a job whose output is to be searched, up to the ends that its streams had when the target was
-// made.
-type SearchTarget struct {
-	job     *Job
-	ends    []int64 // ends of its streams
-	release func()  // releases its files; nil: they are held only while they are searched
-}
-
-// targetMsg requests a SearchTarget of a job.
-type targetMsg struct {
-	stream Stream
-	reply[SearchTarget]
-}
-
-func (m targetMsg) deliver(j *Job) { j.onTarget(m) }
-
 func (j *Job) onTarget(m targetMsg) {
 	switch {
 	case m.stream == "" || j.output.stream(m.stream) != nil:
@@ -159,13 +143,6 @@ func (m *Manager) SearchTargets(group string) (all []SearchTarget) {
 		}
 	}
 	return all
-}
-
-// Release releases a target that will not be searched.
-func (t SearchTarget) Release() {
-	if t.release != nil {
-		t.release()
-	}
 }
 
 // searches limits the number of searches that run at once; the others wait. Each search uses a whole processor, and
@@ -345,7 +322,7 @@ func searchError(j *Job, err error) *Error {
 		return e
 	}
 	if errors.As(err, &unread) {
-		return j.reads.unreadable(unread.Offset, unread.Err, "check the disk and search again, or search around it: give handle, stream, and from or to")
+		return j.output.unreadable(unread.Offset, unread.Err, "check the disk and search again, or search around it: give handle, stream, and from or to")
 	}
 	e := errorf(CodeLimitExceeded, "%v in the output of job %d; make the pattern simpler, or look for a literal", err, j.id)
 	e.Limit, e.Max = "patternTimeMs", match.TimeLimit.Milliseconds()

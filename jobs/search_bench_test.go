@@ -49,10 +49,10 @@ func benchStored(b *testing.B, colour bool, head, tail int64) (*Manager, string)
 		b.Fatal(err)
 	}
 	m := newManager(slog.New(slog.DiscardHandler))
-	j := withParts(&Job{id: 1, mgr: m})
+	j := withParts(&actor{Job: Job{base: base{id: 1, mgr: &m.services}}})
 	j.output.streams = []*stream{{name: Stdout, spool: s}}
 	j.public.Store(&Info{})
-	m.registry.jobs[1] = j
+	m.registry.jobs[1] = &j.Job
 	return m, path
 }
 

@@ -17,7 +17,7 @@ import (
 func searchable(memory int, outputs ...map[Stream]string) (*Manager, []SearchTarget) {
 	m := newManager(slog.New(slog.DiscardHandler))
 	for i, out := range outputs {
-		j := withParts(&Job{id: ID(i + 1), mgr: m})
+		j := withParts(&actor{Job: Job{base: base{id: ID(i + 1), mgr: &m.services}}})
 		for _, name := range []Stream{PTY, Stdout, Stderr} {
 			if data, ok := out[name]; ok {
 				st := &stream{name: name, spool: spool.New(memory)}
@@ -26,7 +26,7 @@ func searchable(memory int, outputs ...map[Stream]string) (*Manager, []SearchTar
 			}
 		}
 		j.public.Store(&Info{})
-		m.registry.jobs[j.id] = j
+		m.registry.jobs[j.id] = &j.Job
 		m.registry.last = j.id
 	}
 	return m, m.SearchTargets("")

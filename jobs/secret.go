@@ -15,22 +15,6 @@ import (
 //	       -> askSecret      notifies the sink, behind the prompt, and when the wait is over
 //	rpc    -> AnswerSecret   a write like others, with ifWaiting and secret
 
-// A SecretPolicy determines who types the passwords that programs ask for.
-type SecretPolicy struct {
-	Ask        bool // ask the client for them
-	ClientOnly bool // only the person at the client may type them
-}
-
-// A SecretAsk reports that a job waits for a password, for which the client is to be asked. If Over is true, it
-// reports that the wait with this ID is over.
-type SecretAsk struct {
-	WaitID  string
-	Over    bool
-	Prompt  string
-	Command string // the command that asks
-	Attempt int    // the number of passwords that it has asked for in a row
-}
-
 // A secretWatch is the state of the password watch. It is used in the job's turns.
 type secretWatch struct {
 	hidden bool      // echo was off when the terminal was last queried
@@ -53,13 +37,13 @@ var hiddenAfter = []time.Duration{
 
 // asksSecrets reports whether the client is to be asked for the passwords of this job.
 func (p *waitingPart) asksSecrets() bool {
-	return p.j.mgr.settings.secrets.Ask && p.j.term != nil && p.canWait()
+	return p.j.mgr.settings.secrets.Ask && p.j.term != nil && p.j.canWait()
 }
 
 // watchesEcho reports whether the echo setting matters: the client is to be asked for passwords, or input is queued
 // that only the person at the client may type while echo is off.
 func (p *waitingPart) watchesEcho() bool {
-	return p.asksSecrets() || p.j.mgr.settings.secrets.ClientOnly && p.j.term != nil && p.canWait() && len(p.j.input.queue.items) > 0
+	return p.asksSecrets() || p.j.mgr.settings.secrets.ClientOnly && p.j.term != nil && p.j.canWait() && p.input.first() != nil
 }
 
 // hidesInput reports whether the terminal reads a line without echo, as for a password.
@@ -81,7 +65,7 @@ func (p *waitingPart) reviewHidden(now time.Time) {
 		return
 	}
 	s.hidden, s.at = p.hidesInput(), nextOf(hiddenAfter, p.activeAt(), now)
-	if s.at.IsZero() && (s.hidden || len(p.j.input.queue.items) > 0) {
+	if s.at.IsZero() && (s.hidden || p.input.first() != nil) {
 		s.at = now.Add(slowestLook)
 	}
 	if s.hidden {
@@ -106,7 +90,7 @@ func (p *waitingPart) forSecret() bool {
 // asker returns a function that determines the foreground process, which asks for a password or keeps a shell from its
 // first prompt. The function may run in any goroutine. asker returns nil if this information is not needed.
 func (p *waitingPart) asker() func() *Process {
-	if !p.forSecret() && !p.j.shell.watch.starts() || p.j.term == nil {
+	if !p.forSecret() && !p.shell.starts() || p.j.term == nil {
 		return nil
 	}
 	term, leader := p.j.term, p.j.info.PID
@@ -115,7 +99,7 @@ func (p *waitingPart) asker() func() *Process {
 		if err != nil {
 			return nil
 		}
-		return p.j.changes.somebody(f)
+		return p.j.redaction.foreground(f)
 	}
 }
 
@@ -123,7 +107,7 @@ func (p *waitingPart) asker() func() *Process {
 // is over.
 func (p *waitingPart) askSecret() {
 	s, l := &p.secret, &p.watch
-	w := l.now
+	w := p.j.waitingFor
 	if s.asked != "" && (w == nil || w.ID != s.asked) {
 		p.j.sink.Event(Event{Secret: &SecretAsk{WaitID: s.asked, Over: true}})
 		s.asked = ""
@@ -138,7 +122,7 @@ func (p *waitingPart) askSecret() {
 		s.attempt = 1
 	}
 	s.asked, s.last, s.pid, s.command = w.ID, w.ID, w.PID, command
-	p.j.sink.Event(Event{After: p.j.waits.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
+	p.j.sink.Event(Event{After: p.j.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
 }
 
 // askingCommand returns the command of the foreground process or, if that is not known, the command that the job was
@@ -168,22 +152,6 @@ func (p *waitingPart) secretRefused(err *Error) {
 // askAgain asks the client once more for the last password, if the job still waits for it.
 func (p *waitingPart) askAgain() { p.secret.asked, p.secret.last = "", "" }
 
-// wipe overwrites the parts of a secret input that can be overwritten.
-func (in *Input) wipe() {
-	if !in.Secret {
-		return
-	}
-	for _, item := range in.Send {
-		clear(item.Bytes)
-	}
-}
-
-// fail answers a write that was never queued.
-func (m writeMsg) fail(err error) {
-	m.in.wipe()
-	m.reply.fail(err)
-}
-
 // deny returns an error for an input that only the person at the client may type, while echo is off. Any client may
 // send a signal key, since that leaves the prompt.
 func (p *waitingPart) deny(q *queued) *Error {
@@ -207,12 +175,9 @@ func (p *waitingPart) deny(q *queued) *Error {
 // denyBegun is deny for an input of which a part was typed before echo was turned off. The rest is withdrawn, except
 // for the bytes that the terminal has already received.
 func (p *waitingPart) denyBegun() {
-	if len(p.j.input.queue.items) == 0 {
-		return
-	}
-	if q := p.j.input.queue.items[0]; q.begun && q.end == nil {
+	if q := p.input.first(); q != nil && q.begun && q.end == nil {
 		if err := p.deny(q); err != nil {
-			p.j.input.withdraw(q, err)
+			p.input.withdraw(q, err)
 		}
 	}
 }
@@ -225,7 +190,7 @@ func (p *waitingPart) denyLate(q *queued) bool {
 	}
 	err := p.deny(q)
 	if err != nil {
-		p.j.input.withdraw(q, err)
+		p.input.withdraw(q, err)
 	}
 	return err != nil
 }

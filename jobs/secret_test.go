@@ -78,7 +78,7 @@ func startAsking(t *testing.T, p SecretPolicy) (*fakeJob, *fakeLooker, changingT
 	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.secrets = p })
 	term := newTerminal()
 	in := &typedInto{fakeInput: f.in}
-	f.Job.actor.turn(func() { f.waiting.watch.looker, f.term = l, term })
+	f.turn(func() { f.looker, f.term = l, term })
 	swapInput(f, in)
 	return f, l, term, in
 }
@@ -98,7 +98,7 @@ func swapInput(f *fakeJob, in *typedInto) {
 			}
 		}
 	}()
-	f.Job.actor.turn(func() { f.input.to = nowInto{in} })
+	f.turn(func() { f.stdin = nowInto{in} })
 }
 
 // A nowInto takes all input at once, so that the writeLoop is not used: that has the input with which the job was
@@ -299,7 +299,7 @@ func TestSecretInputThatWasQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.secrets = SecretPolicy{Ask: true, ClientOnly: true} })
 		term := newTerminal()
-		f.Job.actor.turn(func() { f.term = term })
+		f.turn(func() { f.term = term })
 		first, second, interrupt := f.Write1("sudo ls\r"), f.Write1("hunter2\r"), f.Write1("")
 		synctest.Wait()
 		term.echo(false)
@@ -318,7 +318,7 @@ func TestSecretInputThatWasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.secrets = SecretPolicy{ClientOnly: true} })
 		term := newTerminal()
-		f.Job.actor.turn(func() { f.term, f.waiting.watch.looker = term, &fakeLooker{sees: works, began: time.Now()} })
+		f.turn(func() { f.term, f.looker = term, &fakeLooker{sees: works, began: time.Now()} })
 		first := f.Write1(strings.Repeat("x\r", 5000))
 		f.in.room <- 100
 		time.Sleep(time.Second)

@@ -2,20 +2,14 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 
+	"shelld/jobs/internal/echo"
 	"shelld/jobs/internal/names"
+	"shelld/jobs/internal/proc"
 	"shelld/screen"
 )
-
-// A SendItem is one item to send. At most one of its kinds is set; without any, it is an empty text.
-type SendItem struct {
-	Text  string             // sent unchanged
-	Bytes []byte             // sent unchanged
-	Key   string             // terminal only
-	Count int                // how often Key is pressed, at least once
-	Paste *string            // sent as a terminal pastes; unchanged into a pipe
-	Mouse *screen.MouseEvent // terminal only
-}
 
 // A typing collects the bytes of an input. When it grows, it wipes its old memory, since that may contain a secret.
 type typing struct{ data []byte }
@@ -72,7 +66,7 @@ func (p *inputPart) typeItem(t *typing, item SendItem, pointer string) *Error {
 	case item.Paste != nil && p.j.term == nil:
 		t.addText(*item.Paste)
 	case item.Paste != nil:
-		b := screen.Paste(*item.Paste, p.j.display.modes())
+		b := screen.Paste(*item.Paste, p.j.modes())
 		t.add(b...)
 		clear(b) // it may be a secret
 	default:
@@ -84,9 +78,9 @@ func (p *inputPart) typeItem(t *typing, item SendItem, pointer string) *Error {
 
 func (p *inputPart) typeKey(t *typing, name string, count int) *Error {
 	if p.j.term == nil {
-		return p.notInteractive("job %d has a pipe and no terminal: send text, or start it in pty mode to press keys", p.j.id)
+		return p.j.notInteractive("job %d has a pipe and no terminal: send text, or start it in pty mode to press keys", p.j.id)
 	}
-	b, err := screen.Encode([]string{name}, p.j.display.modes())
+	b, err := screen.Encode([]string{name}, p.j.modes())
 	if err != nil {
 		e := errorf(CodeInvalidKey, "%v%s; nothing was sent", err, names.KeyAdvice(name))
 		e.Valid, e.Name, e.Near = screen.KeyNames(), name, names.NearKey(name)
@@ -100,13 +94,13 @@ func (p *inputPart) typeKey(t *typing, name string, count int) *Error {
 
 func (p *inputPart) typeMouse(t *typing, m screen.MouseEvent, pointer string) *Error {
 	if p.j.term == nil {
-		return p.notInteractive("job %d has a pipe and no terminal: there is no mouse; start it in pty mode", p.j.id)
+		return p.j.notInteractive("job %d has a pipe and no terminal: there is no mouse; start it in pty mode", p.j.id)
 	}
 	if m.Row >= p.j.info.Rows || m.Col >= p.j.info.Cols {
 		return Invalid(pointer, "row %d, column %d is outside the terminal of %d rows and %d columns, counted from 0; nothing was sent",
 			m.Row, m.Col, p.j.info.Rows, p.j.info.Cols)
 	}
-	b, err := screen.EncodeMouse(m, p.j.display.modes())
+	b, err := screen.EncodeMouse(m, p.j.modes())
 	if err != nil {
 		return Invalid(pointer, "%v; nothing was sent", err)
 	}
@@ -119,11 +113,11 @@ func (p *inputPart) noInput() *Error {
 	const otherwise = `; start it with "stdin": "open" to write to it`
 	switch {
 	case p.j.spec.StdinText != nil:
-		return p.notInteractive("job %d reads only the text that it was started with"+otherwise, p.j.id)
+		return p.j.notInteractive("job %d reads only the text that it was started with"+otherwise, p.j.id)
 	case p.j.spec.StdinFile != "":
-		return p.notInteractive("job %d reads the file %s"+otherwise, p.j.id, p.j.spec.StdinFile)
+		return p.j.notInteractive("job %d reads the file %s"+otherwise, p.j.id, p.j.spec.StdinFile)
 	}
-	return p.notInteractive("job %d has no standard input; start it with \"stdin\": \"open\", or in pty mode", p.j.id)
+	return p.j.notInteractive("job %d has no standard input; start it with \"stdin\": \"open\", or in pty mode", p.j.id)
 }
 
 // A writeDone is the result of one write to the job.
@@ -151,3 +145,64 @@ func (p *inputPart) writeLoop(in input, term terminal) {
 		}
 	}
 }
+
+// rememberedInput bounds the input that a job keeps for waits of later requests. A wait of the write itself has longer
+// input, too.
+const rememberedInput = 4 << 10
+
+// noteTyped notes the terminal's state for the echo of q. It must be called just before the first
+// byte of q is written.
+func (p *inputPart) noteTyped(q *queued) {
+	if q.begun || q.answer || q.trigger || p.j.term == nil {
+		return
+	}
+	q.begun = true
+	if len(q.data) == 0 {
+		return // no input is typed: the last input remains the one before
+	}
+	p.typed = nil
+	attrs, err := p.attrsFor(q)
+	if err != nil || attrs.Canonical && !attrs.Echo && !attrs.Shown.Newline {
+		return // there is no echo
+	}
+	out := p.j.output.streams[0]
+	data := q.data
+	if attrs.Canonical && !attrs.Echo {
+		data = echo.LineEnds(data) // the terminal echoes only these
+	} else if q.secret {
+		data = slices.Clone(data) // the queue overwrites its own copy
+	}
+	data = p.j.redaction.bytes(data) // redacted like the output
+	q.typed = &typedInput{echo.Typed{Data: data, Attrs: attrs, Begun: q.before > 0, Armed: out.spool.End()}, out.name}
+	if len(q.data) <= rememberedInput && !q.secret {
+		p.typed = q.typed
+	}
+}
+
+// attrsFor returns the terminal's modes, from q if they were read just now.
+func (p *inputPart) attrsFor(q *queued) (proc.Attrs, error) {
+	if q.attrs != nil {
+		return *q.attrs, nil
+	}
+	return p.j.term.Attrs()
+}
+
+// feedBuffers has buffers for reading a spool in pieces.
+var feedBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
+// Echo returns the ranges of the echo within the outcome's output of a stream, if the wait requested StripEcho. They
+// depend on the output alone, never on the time at which it was read.
+func (o *Outcome) Echo(name Stream) []Range {
+	if !o.Spec.StripEcho || o.typed == nil || o.typed.st != name {
+		return nil
+	}
+	st := o.Job.output.stream(name)
+	if st == nil {
+		return nil
+	}
+	buf := feedBuffers.Get().(*[]byte)
+	defer feedBuffers.Put(buf)
+	return echo.Find(&o.typed.Typed, st.spool, o.Output[name], *buf)
+}
+
+func (p *inputPart) lastTyped() *typedInput { return p.typed }

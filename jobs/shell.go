@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"shelld/jobs/internal/roots"
 	"shelld/jobs/internal/shellfiles"
 	"shelld/jobs/internal/shellmark"
 )
@@ -14,7 +15,7 @@ import (
 // when a command begins and when a command has ended. The readLoop takes the marks out of the output and stores them
 // here, each with its offset in the stream. A turn handles them in order. They alone determine the state of the shell
 // (shellmark.Session). An interrupt may discard anything that is on its way, marks included. Then the shell is asked
-// about the command (shell_doubt.go).
+// about the command (doubtRunning).
 //
 // A command of Exec waits until the shell is ready. Then the server writes its text into a pipe that the shell reads,
 // and types the keys that make the shell read it (shell_feed.go).
@@ -67,12 +68,6 @@ type shellWatch struct {
 	cwd       string
 }
 
-// A placedMark is a mark and its offset in the stream.
-type placedMark struct {
-	shellmark.Mark
-	at int64
-}
-
 func (s *shellWatch) put(m placedMark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,10 +89,43 @@ func (s *shellWatch) hasMarks() bool {
 	return len(s.marks) > 0
 }
 
+type (
+	// A shellConfirmer asks a person about code for a shell.
+	shellConfirmer interface {
+		askAbout(m cancelable, question func() (*Question, *Error))
+		question(a Action, asker Asker, handle ID, command, cwd string, found roots.Found) (*Question, *Error)
+	}
+	// A keyboard types the keys that make a shell read a text.
+	keyboard interface {
+		first() *queued
+		typeTrigger(keys []byte)
+		hasTrigger() bool
+	}
+	// An outsider detects from outside whether a shell reads.
+	outsider interface {
+		probed() probes
+		activity() activity
+		activeAt() time.Time
+	}
+	// A commandWaiter has the waits of commands.
+	commandWaiter interface {
+		origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *Error)
+		outcome(w *wait, reason string, index int) Outcome
+		arm(w *wait)
+		cancel(tok *token) bool
+		waitsFor(kind ConditionKind) bool
+	}
+)
+
 // shellPart handles the commands of a job that is a shell with integration.
 type shellPart struct {
 	noPart
-	j *Job
+	j *base
+
+	asking  shellConfirmer
+	input   keyboard
+	waiting outsider
+	waits   commandWaiter
 
 	watch *shellWatch // nil: no integration; set once, before the first turn
 	none  string      // why there is no integration; "" = the job has no terminal
@@ -128,10 +156,6 @@ func (p *shellPart) takeMarks() {
 		}
 	}
 }
-
-// tellsDirectory reports whether the shell itself reports its current directory. Then the reports of programs do not
-// count.
-func (s *shellWatch) tellsDirectory() bool { return s != nil && s.cwd != "" }
 
 // ready handles the mark that the shell reads a line. A prompt that is drawn again has this mark once more. While a
 // command runs, the Reader lets no such mark through.
@@ -209,9 +233,9 @@ func (s *shellWatch) handing() bool {
 func (p *shellPart) ended(m placedMark) {
 	s := p.watch
 	if m.Cwd != "" && m.Cwd != s.cwd {
-		s.cwd = m.Cwd
+		s.cwd, p.j.shellTells = m.Cwd, true
 		p.j.info.CurrentDirectory = p.j.redaction.text(m.Cwd)
-		p.j.changes.untold.Add(Changed{What: ChangeDirectory, Directory: p.j.info.CurrentDirectory})
+		p.j.untold.Add(Changed{What: ChangeDirectory, Directory: p.j.info.CurrentDirectory})
 	}
 	switch {
 	case s.current != nil:
@@ -305,3 +329,10 @@ func (p *shellPart) cleanCommand(c ShellCommand) ShellCommand {
 	c.Text, c.Cwd = p.j.redaction.text(c.Text), p.j.redaction.text(c.Cwd)
 	return c
 }
+
+// strike notes that an interrupt is being sent.
+func (p *shellPart) strike() { p.watch.strike() }
+
+func (p *shellPart) handing() bool { return p.watch.handing() }
+
+func (p *shellPart) finished(id int64) bool { return p.watch.finished(id) }

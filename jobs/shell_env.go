@@ -49,7 +49,7 @@ const didNotRun = -1
 // askShell makes the shell run a task's code before the commands that wait for the shell. It refuses if a command is
 // running: that may take days.
 func (p *shellPart) askShell(t *shellTask) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	if err := p.taskRefused(); err != nil {
 		t.done(0, err)
 		return
@@ -315,9 +315,9 @@ func (p *shellPart) confirmChange(m changeVariableMsg) {
 		hidden := redact.Mark
 		shown = &hidden
 	}
-	code, cwd := changeCode(p.watch.kind, m.name, shown), p.j.starting.place
-	p.j.asking.askAbout(m, func() (*Question, *Error) {
-		return p.j.asking.question(ActionStart, m.asker, p.j.id, code, cwd, roots.Found{Why: "a shell runs the values of some variables"})
+	code, cwd := changeCode(p.watch.kind, m.name, shown), p.j.place
+	p.asking.askAbout(m, func() (*Question, *Error) {
+		return p.asking.question(ActionStart, m.asker, p.j.id, code, cwd, roots.Found{Why: "a shell runs the values of some variables"})
 	})
 }
 

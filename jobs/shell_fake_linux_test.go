@@ -77,8 +77,8 @@ func startFakeShell(t *testing.T) *fakeShell {
 	}
 	var m *Manager
 	s.fakeJob = startFakeWith(t, &recorder{}, func(fake *Manager) { m = fake }, func(*Spec) {
-		launch := m.system.launch
-		m.system.launch = func(spec *Spec, p plan) (*launched, *Error) {
+		launch := m.launch
+		m.launch = func(spec *Spec, p plan) (*launched, *Error) {
 			l, err := launch(spec, p)
 			l.proc = &struckProcess{l.proc.(*fakeProcess), s.struck, s.send}
 			l.input, l.looker = s.keys, s.look

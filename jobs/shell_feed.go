@@ -18,14 +18,6 @@ import (
 // characters, and no file contains it. The shell opens the pipe by its path (package shellfiles). It reads up to a NUL
 // byte when the server types certain trigger keys.
 
-// ShellIntegration returns the shell families that can have the integration on this system.
-func ShellIntegration() []string {
-	if !shellfiles.Supported {
-		return []string{}
-	}
-	return []string{"bash", "fish", "zsh"}
-}
-
 // A shellLaunch is the start of a shell with integration.
 type shellLaunch struct {
 	shellmark.Launch
@@ -35,7 +27,7 @@ type shellLaunch struct {
 
 // integrate makes the files for a shell that gets the integration. If the job gets none, integrate returns the reason,
 // as part of a sentence about the job.
-func (m *Manager) integrate(s *Spec, p plan) (l *shellLaunch, why string) {
+func (m *services) integrate(s *Spec, p plan) (l *shellLaunch, why string) {
 	if s.Plain {
 		return nil, "it was started with shellIntegration off"
 	}
@@ -65,8 +57,8 @@ func dumb(env []string) bool {
 	})
 }
 
-func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error) {
-	m.versions.swept.Do(shellfiles.Sweep)
+func (m *services) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error) {
+	m.swept.Do(shellfiles.Sweep)
 	f, err := shellfiles.Make()
 	if err != nil {
 		return nil, err
@@ -119,7 +111,7 @@ func (p *shellPart) feedLoop(s *shellWatch) {
 				clear(text)
 			}
 			if s.feeding.Add(-1) == 0 && s.awaited.Swap(false) {
-				p.j.actor.mail.Poke()
+				p.j.mail.Poke()
 			}
 		case <-p.j.ended:
 			return
@@ -162,7 +154,7 @@ func (p *shellPart) hand(as shellmark.Phase, text, keys []byte) {
 	s.handedAt = time.Now()
 	s.feeding.Add(1)
 	s.feed <- text // has room
-	p.typeTrigger(keys)
+	p.input.typeTrigger(keys)
 }
 
 // idle reports whether feedLoop has nothing to do. If not, the job takes a turn as soon as feedLoop is idle.
@@ -182,13 +174,6 @@ func (s *shellWatch) takeBack() {
 	s.feed <- nil // has room: at most the previous text is in it
 }
 
-// typeTrigger types the server's own keys, before all other input that waits.
-func (p *shellPart) typeTrigger(keys []byte) {
-	q := &queued{data: keys, trigger: true, reply: newReply[WriteResult]()}
-	p.j.input.queue.insert(p.j.input.queue.afterFirst(), q)
-	p.j.input.queue.bytes.Add(int64(len(q.data)))
-}
-
 // more handles the mark for an incomplete line: the shell waits for the rest of it. If the line is a command of Exec,
 // that is dropped, since the shell would wait forever.
 func (p *shellPart) more() {
@@ -200,7 +185,7 @@ func (p *shellPart) more() {
 	s.queue = s.queue[1:]
 	s.session.DropIncomplete()
 	r.command.Finished = true
-	p.typeTrigger(s.kind.Drop())
+	p.input.typeTrigger(s.kind.Drop())
 	r.given.Withdraw()
 	r.refuse(Invalid("/command", "the command is incomplete: the shell waits for the rest; close its quotes and blocks, and do not end it with an operator"))
 }
@@ -209,8 +194,8 @@ func (p *shellPart) more() {
 // line editor has interpreted the trigger keys in another way, or an interrupt has discarded some of the keys, the
 // text, or the marks that the shell has written about it.
 func (p *shellPart) reviewHanded() {
-	s, l := p.watch, &p.j.waiting.watch
-	if !s.handing() || slices.ContainsFunc(p.j.input.queue.items, func(q *queued) bool { return q.trigger }) {
+	s, l := p.watch, p.waiting.probed()
+	if !s.handing() || p.input.hasTrigger() {
 		return
 	}
 	if s.session.Taking() {
@@ -221,7 +206,7 @@ func (p *shellPart) reviewHanded() {
 	}
 	since := s.session.Since()
 	if since == 0 {
-		s.session.CountFrom(p.j.waiting.watch.begun + 1) // Most texts have begun before that probe is due.
+		s.session.CountFrom(l.begun + 1) // Most texts have begun before that probe is due.
 		return
 	}
 	if l.looked < since || !p.waitsSince(since) && !p.editsSince(since) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"time"
 
 	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/shellmark"
@@ -29,16 +30,13 @@ func (p *shellPart) missesEnd() bool {
 	if s == nil || s.session.Phase() != shellmark.PhaseRunning || s.askedAt.After(s.struckAt) || !s.struckAt.After(s.current.StartedAt.Add(-interruptTime)) {
 		return false
 	}
-	waits := func(w *wait) bool {
-		return slices.ContainsFunc(w.spec.Until, func(c Condition) bool { return c.Kind == UntilCommand })
-	}
-	return len(s.queue)+len(s.tasks) > 0 || slices.ContainsFunc(p.j.waits.armed, waits)
+	return len(s.queue)+len(s.tasks) > 0 || p.waits.waitsFor(UntilCommand)
 }
 
 // reviewReading sets the shell to ready if a probe shows that it reads a line, and that this is not the rest of an
 // incomplete line. This does not apply before the first prompt: then the start-up files may read.
 func (p *shellPart) reviewReading() {
-	s, l := p.watch, &p.j.waiting.watch
+	s, l := p.watch, p.waiting.probed()
 	ends := p.missesEnd()
 	if !s.needsReading() && !ends {
 		s.readingBy = 0
@@ -62,28 +60,28 @@ func (p *shellPart) reviewReading() {
 // waitsSince reports whether the probe with this number, or a later one, has seen the job wait for input, and there
 // was no activity since.
 func (p *shellPart) waitsSince(look int) bool {
-	l := &p.j.waiting.watch
-	return l.now != nil && l.ofTaken >= look && l.of == p.j.waiting.activity()
+	l := p.waiting.probed()
+	return p.j.waitingFor != nil && l.ofTaken >= look && l.of == p.waiting.activity()
 }
 
 // editsSince reports whether the probe with this number, or a later one, has seen the shell's line editor read, and
 // there was no activity since. Then the shell is idle until it gets input, whatever else runs in the job.
 func (p *shellPart) editsSince(look int) bool {
-	r := p.j.waiting.watch.reader
-	return r.pid == p.j.info.PID && r.look >= look && r.of == p.j.waiting.activity() && p.editsLines()
+	r := p.waiting.probed().reader
+	return r.pid == p.j.info.PID && r.look >= look && r.of == p.waiting.activity() && p.editsLines()
 }
 
 // leaderReads reports whether the last probe has seen that the shell itself reads, and there was no activity since.
 // fish waits for more than its input, so the system does not report it exactly while anything else runs in the job.
 // Then the probe must have seen its line editor.
 func (p *shellPart) leaderReads() bool {
-	l := &p.j.waiting.watch
-	return l.now != nil && l.of == p.j.waiting.activity() && l.now.PID == p.j.info.PID && (l.now.Confidence == inputwait.Exact || p.editorReads())
+	l := p.waiting.probed()
+	return p.j.waitingFor != nil && l.of == p.waiting.activity() && p.j.waitingFor.PID == p.j.info.PID && (p.j.waitingFor.Confidence == inputwait.Exact || p.editorReads())
 }
 
 // editorReads reports whether, by the state of the terminal, the process that reads it is the line editor of a shell.
 func (p *shellPart) editorReads() bool {
-	w := p.j.waiting.watch.now
+	w := p.j.waitingFor
 	return w != nil && rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && p.editsLines()
 }
 
@@ -92,7 +90,7 @@ func (p *shellPart) editorReads() bool {
 // includes its builtin read. fish may not have turned on bracketed paste: a handler of its prompt does that, and an
 // interrupt ends the handler.
 func (p *shellPart) editsLines() bool {
-	return p.watch.kind == shellmark.Fish || p.j.display.heard != nil && p.j.display.modes().BracketedPaste
+	return p.watch.kind == shellmark.Fish || p.j.heard != nil && p.j.modes().BracketedPaste
 }
 
 // blocksWrite reports whether an item waits until the shell has begun a command that came before it: input that is
@@ -122,17 +120,18 @@ func (s *shellWatch) waits(id int64) bool {
 }
 
 // lastQueued returns the ID of the last queued command that has not begun, or 0 if there is none.
-func (s *shellWatch) lastQueued() int64 {
+func (p *shellPart) lastQueued() int64 {
+	s := p.watch
 	if s == nil || len(s.queue) == 0 {
 		return 0
 	}
 	return s.queue[len(s.queue)-1].command.ID
 }
 
-// noteTyped notes that p was typed into the shell.
-func (s *shellWatch) noteTyped(p []byte) {
-	if bytes.ContainsAny(p, "\r\n") {
-		s.session.OnTyped()
+// noteTyped notes that data was typed into the shell.
+func (p *shellPart) noteTyped(data []byte) {
+	if p.watch != nil && bytes.ContainsAny(data, "\r\n") {
+		p.watch.session.OnTyped()
 	}
 }
 
@@ -149,9 +148,9 @@ func (s *shellWatch) starts() bool {
 // reads its first line also waits for input. So the wait counts only after all marks that the shell has written before
 // are handled.
 func (p *shellPart) startAsks() *WaitingForInput {
-	w := p.j.waiting.watch.now
+	w := p.j.waitingFor
 	switch {
-	case !p.watch.starts() || w == nil || p.j.waiting.watch.of != p.j.waiting.activity():
+	case !p.watch.starts() || w == nil || p.waiting.probed().of != p.waiting.activity():
 		return nil
 	case rank(w.Confidence) < rank(inputwait.Likely) || w.State != inputwait.Reading && !(w.PID == p.j.info.PID && p.editorReads()):
 		return nil
@@ -210,4 +209,56 @@ func (p *shellPart) reviewStart() {
 		r.refuse(p.busyStarting())
 		return true
 	})
+}
+
+func (p *shellPart) starts() bool { return p.watch.starts() }
+
+func (p *shellPart) needsReading() bool { return p.watch.needsReading() }
+
+// noteFront notes the foreground process before the first prompt.
+func (p *shellPart) noteFront(front *Process) { p.watch.front = front }
+
+// A mark about a command can be lost, and so can the command itself: an interrupt key discards the data that is on its
+// way through the terminal, in both directions. The shell is asked about a command if it has read the command and is
+// seen to read on, or if it has written no mark for long after an interrupt. The question is a key that makes the
+// shell run no code. In answer, the shell repeats the marks of the last command that it has read. Only this answer
+// decides whether the command has run. A command that the shell has not read at all cannot have run; the server
+// detects that by itself (reviewHanded).
+
+// doubtRunning asks the shell whether the running command still runs. It asks only if the shell's line editor reads:
+// at a prompt, or for a builtin command such as vared. The line editor takes the key in both cases.
+func (p *shellPart) doubtRunning() {
+	s := p.watch
+	if !p.editorReads() && !p.editsSince(s.readingBy) || s.striking > 0 || p.input.first() != nil || p.j.stdin == nil || !s.idle() {
+		return
+	}
+	s.askedAt, s.readingBy = time.Now(), 0
+	s.session.Doubt(shellmark.DoubtRunning)
+	p.handNext()
+}
+
+// doubtStays handles a shell that reads on and does not answer the question. read says whether the shell has read the
+// question.
+func (p *shellPart) doubtStays(read bool) {
+	s := p.watch
+	r := s.handed(s.session.InDoubt())
+	if r != nil && !read && r.given.AskAgain() {
+		return // Hand over the question once more.
+	}
+	s.session.EndDoubt()
+	if r != nil {
+		s.lost = r
+		p.dropHanded(p.mayHaveRun)
+	}
+}
+
+// mayHaveRun returns the error for a command if the shell does not report whether it has run.
+func (p *shellPart) mayHaveRun(r *execReq) *Error {
+	when := "the shell of job %d was given command %d"
+	if s := p.watch; s.struckSince(r.handedAt) || s.struckBefore(r.handedAt) {
+		when = "an interrupt arrived when the shell of job %d was about to start command %d"
+	}
+	e := errorf(CodeCanceled, when+", and it is unknown whether the shell ran it; check its effects before you send it again", p.j.id, r.command.ID)
+	e.Handle, e.CommandID, e.Fate = p.j.id, r.command.ID, CommandUnknown
+	return e
 }

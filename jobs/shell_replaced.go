@@ -52,7 +52,7 @@ type imageMsg struct {
 	err  error
 }
 
-func (m imageMsg) deliver(j *Job) { j.shell.onImage(m) }
+func (imageMsg) message() {}
 
 func imageOf(pid int) string {
 	if image, err := proc.Image(pid); err == nil {
@@ -78,7 +78,7 @@ func (p *shellPart) reviewReplaced(now time.Time) {
 		return
 	}
 	// Continuous output must not delay the probe forever.
-	if a := p.j.waiting.activity(); s.look.at.IsZero() || a != s.look.of {
+	if a := p.waiting.activity(); s.look.at.IsZero() || a != s.look.of {
 		s.look.of, s.look.at = a, earliest(s.look.at, now.Add(imageAfter[0]))
 	}
 	if s.look.under || now.Before(s.look.at) {
@@ -87,7 +87,7 @@ func (p *shellPart) reviewReplaced(now time.Time) {
 	s.look.under = true
 	pid, image := p.j.info.PID, s.image
 	place := filepath.Base(s.files.Dir) // the base name alone, since the path before it may be quoted there
-	p.j.output.loops.Go(func() {        // in a goroutine, since /proc may block
+	p.j.background(func() {             // in a goroutine, since /proc may block
 		if image == "" {
 			same, err := proc.StartedWith(pid, place)
 			p.j.post(imageMsg{same, err})
@@ -112,7 +112,7 @@ func (p *shellPart) onImage(m imageMsg) {
 	if s.session.Phase() == shellmark.PhaseGone || p.j.st.exit != nil || p.takeImage(m.same, m.err) {
 		return
 	}
-	active := p.j.waiting.activeAt()
+	active := p.waiting.activeAt()
 	if s.current != nil {
 		active = latest(active, s.current.StartedAt)
 	}
@@ -163,11 +163,11 @@ func (p *shellPart) takeImage(same bool, err error) bool {
 func (p *shellPart) leaveReplaced() {
 	s := p.watch
 	s.replaced = true
-	s.files.Forget() // if there was no first prompt
-	s.cwd = ""       // The reported directory stays; the new program may report another one.
+	s.files.Forget()                  // if there was no first prompt
+	s.cwd, p.j.shellTells = "", false // The reported directory stays; the new program may report another one.
 	p.j.info.Integration = ""
-	p.j.changes.untold.Add(Changed{What: ChangeIntegration})
-	p.j.actor.mail.Poke() // This turn may already have reported its changes.
+	p.j.untold.Add(Changed{What: ChangeIntegration})
+	p.j.mail.Poke() // This turn may already have reported its changes.
 	p.left(s.why, func() *Error { return p.noIntegration(s.why) })
 }
 

@@ -65,7 +65,7 @@ func TestShellReplacedByItsFiles(t *testing.T) {
 				if info := must(t, j.Info()); info.Integration != "" {
 					t.Errorf("the job has the integration %q", info.Integration)
 				}
-				if _, err := os.Stat(j.shell.watch.files.Dir); err == nil {
+				if _, err := os.Stat(actorOf(j).shell.watch.files.Dir); err == nil {
 					t.Error("the shell's own files are there still")
 				}
 			})

@@ -96,8 +96,6 @@ type shellVersions struct {
 	mu    sync.Mutex
 	known map[string]*shellVersion
 	busy  chan struct{} // a token for each running probe
-
-	swept sync.Once // for the removal of shell files that killed servers have left (shell_feed.go)
 }
 
 // A shellVersion is the result of a version probe, which may still be running.

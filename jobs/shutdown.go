@@ -3,17 +3,10 @@ package jobs
 import (
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"shelld/jobs/internal/keeper"
 )
-
-// A serverEnd signals the end of the server, and counts the helper programs that the end waits for besides jobs.
-type serverEnd struct {
-	begun     chan struct{}  // closed by Shutdown, under the registry's mu
-	inquiries sync.WaitGroup // the helper programs of the server; none is added once begun is closed
-}
 
 // Shutdown ends every job: TERM, the grace, KILL. It returns when no process of a job is alive, or when it has given up
 // on a job that takes longer. The processes of such a job end with its keeper, which needs no help for that. Shutdown
@@ -42,8 +35,6 @@ func (m *Manager) Shutdown() {
 }
 
 const (
-	// shutdownSlack is the time limit, after the grace, for a job to report that it has ended.
-	shutdownSlack = 500 * time.Millisecond
 	// shutdownFiles is the maximum time by which the completion of files may delay the server's end.
 	shutdownFiles = 5 * time.Second
 )
@@ -60,15 +51,6 @@ func within(d time.Duration, all []*Job, what func(*Job) <-chan struct{}) bool {
 		}
 	}
 	return true
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 // giveUp kills the remaining processes without the help of the job loops, one of which may be stuck.

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"shelld/jobs/internal/inputwait"
+	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/match"
+	"shelld/jobs/internal/ports"
 )
 
 // An ID is a job's handle. Handles count up from 1, and the server never reuses one while it runs.
@@ -74,7 +77,7 @@ type Spec struct {
 	Plain       bool  // an interactive shell gets no integration (exec.go)
 	Unanswered  bool  // the job leaves terminal queries of programs to others (queries.go)
 	SinkAnswers bool  // the same, until Subscribe changes it
-	Window      int64 // most bytes of output ahead of the read cursor (hold.go); 0 = the job waits for no reader
+	Window      int64 // most bytes of output ahead of the read cursor (loops.go); 0 = the job waits for no reader
 
 	from *environment // the environment in effect when the start was received
 }
@@ -291,3 +294,257 @@ type WaitSpec struct {
 	StripEcho bool // the output is returned without the echo; see Outcome.Echo
 	Unmarked  bool // truncated output has no mark between head and tail
 }
+
+// An InputCondition says which waits for input count.
+type InputCondition struct {
+	MinConfidence Confidence
+	Kinds         []InputKind // nil: all
+	Listening     bool        // also accept the state Listening
+}
+
+func (c *InputCondition) accepts(w *WaitingForInput) bool {
+	return rank(w.Confidence) >= rank(c.MinConfidence) && (c.Listening || w.State == inputwait.Reading) &&
+		(len(c.Kinds) == 0 || slices.Contains(c.Kinds, w.Kind))
+}
+
+// A LimitName names a limit of a job.
+type LimitName string
+
+const (
+	LimitProcesses   LimitName = "processes"
+	LimitMemoryBytes LimitName = "memoryBytes"
+	LimitCPUMs       LimitName = "cpuMs"
+	LimitOpenFiles   LimitName = "openFiles"
+	LimitOutputBytes LimitName = "outputBytes"
+)
+
+// JobLimits are the limits of a job. Zero means no limit.
+type JobLimits struct {
+	Processes   int64 // alive at the same time
+	MemoryBytes int64
+	CPUMs       int64
+	OpenFiles   int64
+	OutputBytes int64 // of all streams together
+}
+
+// A LimitKind describes how this system enforces a limit.
+type LimitKind struct {
+	Name LimitName
+	By   string // server or rlimit
+	Per  string // process or job
+	Ends bool   // a job that exceeds the limit is ended; else the program is refused more
+	Why  string // a description of its accuracy, for people
+}
+
+// A LimitInfo is a limit in effect.
+type LimitInfo struct {
+	LimitKind
+	Max int64
+}
+
+// limitKinds lists all limits, each with the field that holds it.
+var limitKinds = []struct {
+	LimitKind
+	of func(*JobLimits) *int64
+}{
+	{LimitKind{LimitProcesses, "server", "job", true,
+		"the keeper counts several times a second, because the system's own limit is per user; shorter-lived processes are not counted"},
+		func(l *JobLimits) *int64 { return &l.Processes }},
+	{LimitKind{LimitMemoryBytes, "rlimit", "process", false,
+		"RLIMIT_DATA: private memory that the process may write to; shared memory is not counted"},
+		func(l *JobLimits) *int64 { return &l.MemoryBytes }},
+	{LimitKind{LimitCPUMs, "rlimit", "process", true,
+		"RLIMIT_CPU: whole seconds, rounded up; SIGXCPU, and SIGKILL a second later. It ends the process; if that is the leader, it ends the job"},
+		func(l *JobLimits) *int64 { return &l.CPUMs }},
+	{LimitKind{LimitOpenFiles, "rlimit", "process", false,
+		"RLIMIT_NOFILE: no descriptor has this number or a higher one"},
+		func(l *JobLimits) *int64 { return &l.OpenFiles }},
+	{LimitKind{LimitOutputBytes, "server", "job", true,
+		"exact: output beyond it is discarded"},
+		func(l *JobLimits) *int64 { return &l.OutputBytes }},
+}
+
+// limits reports whether other limits than that of output are enforced, which needs a keeper.
+func (p *PlatformInfo) limits() bool { return p.Tree == treeKeeper }
+
+// checkLimits refuses limits that cannot be enforced.
+func (s *Spec) checkLimits(p *PlatformInfo) *Error {
+	for _, k := range limitKinds {
+		if *k.of(&s.Limits) > 0 && !p.limits() && k.Name != LimitOutputBytes {
+			e := errorf(CodeUnsupported, "limit %s is not supported on this system; capabilities.limits lists the supported ones", k.Name)
+			e.Name, e.Pointer = string(k.Name), "/limits/"+string(k.Name)
+			return e
+		}
+	}
+	return nil
+}
+
+// maxLimitMs keeps a number of milliseconds within a time.Duration; 73 years.
+const maxLimitMs = int64(1) << 41
+
+// kept returns the limits that the keeper enforces.
+func (l JobLimits) kept() keeper.Limits {
+	return keeper.Fit(keeper.Limits{
+		OpenFiles: l.OpenFiles, Memory: l.MemoryBytes, Processes: l.Processes,
+		CPU: time.Duration(min(l.CPUMs, maxLimitMs)) * time.Millisecond,
+	})
+}
+
+// inEffect returns the limits in effect, by name.
+func (l JobLimits) inEffect() (all []LimitInfo) {
+	k := l.kept()
+	l.OpenFiles, l.MemoryBytes, l.CPUMs = k.OpenFiles, k.Memory, k.CPU.Milliseconds()
+	for _, kind := range limitKinds {
+		if n := *kind.of(&l); n > 0 {
+			all = append(all, LimitInfo{kind.LimitKind, n})
+		}
+	}
+	return all
+}
+
+// LimitKinds returns the limits that the manager can enforce.
+func (m *services) LimitKinds() (all []LimitKind) {
+	for _, k := range limitKinds {
+		if m.system.platform.limits() || k.Name == LimitOutputBytes {
+			all = append(all, k.LimitKind)
+		}
+	}
+	return all
+}
+
+// UntilPort waits until a process of the job listens on a TCP port.
+const UntilPort ConditionKind = "port"
+
+// portConditions returns the port conditions that this system supports.
+func portConditions() []ConditionKind {
+	if ports.Supported() {
+		return []ConditionKind{UntilPort}
+	}
+	return nil
+}
+
+// compile compiles a watch's pattern. It returns a *Error if the pattern is not valid.
+func (w *WatchSpec) compile() *Error {
+	p, err := match.Compile(w.Pattern, w.Flags)
+	if err == nil {
+		w.compiled = p
+		return nil
+	}
+	se, ok := err.(*match.SyntaxError)
+	if !ok { // the error is in the flags
+		return Invalid(w.sibling("flags"), "%v", err)
+	}
+	e := errorf(CodeInvalidPattern, "the pattern is not an ECMAScript regular expression: %s", se.Message)
+	e.Pattern, e.Pointer, e.Position = w.Pattern, w.Pointer, &se.Pos
+	return e
+}
+
+func (w *WaitSpec) compile() *Error {
+	if w == nil {
+		return nil
+	}
+	for i := range w.Until {
+		if c := &w.Until[i]; c.Kind == UntilPattern {
+			if err := c.Watch.compile(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const noScreen = "a job on pipes has no screen; start it in pty mode, or "
+
+// checkScreen refuses a pattern on the screen if the job has no screen.
+func (w *WatchSpec) checkScreen(has bool) *Error {
+	if w.Screen && !has {
+		return Invalid(w.sibling("on"), noScreen+"match on plain or raw")
+	}
+	return nil
+}
+
+// checkScreen does the same for a wait, whose result may be the screen too.
+func (s *WaitSpec) checkScreen(has bool) *Error {
+	if s.Screen && !has {
+		return Invalid(s.Pointer+"/format", noScreen+"ask for plain or text")
+	}
+	for _, c := range s.Until {
+		if err := c.Watch.checkScreen(has); err != nil {
+			return err
+		}
+		if c.Watch.Screen && c.AfterInput != nil && *c.AfterInput {
+			return Invalid(c.Watch.sibling("afterInput"), "the screen also shows typed input, so afterInput cannot be true with it; leave it out")
+		}
+	}
+	return nil
+}
+
+// needsScreen reports whether a start needs a screen, which jobs on pipes do not have.
+func (s *Spec) needsScreen() bool {
+	onScreen := func(w WatchSpec) bool { return w.Screen }
+	return slices.ContainsFunc(s.Watches, onScreen) ||
+		s.Wait != nil && (s.Wait.Screen || slices.ContainsFunc(s.Wait.Until, func(c Condition) bool { return c.Watch.Screen }))
+}
+
+func hasKey(m map[Stream]int64, k Stream) bool {
+	_, ok := m[k]
+	return ok
+}
+
+// noStreams is the error text for a job without streams: all its output goes to files.
+const noStreams = "this job has no streams: all its output goes to files; read those"
+
+// checkFiles refuses invalid file names.
+func (s *Spec) checkFiles() *Error {
+	for pointer, name := range map[string]string{"/stdin/file": s.StdinFile, "/stdoutFile": s.StdoutFile, "/stderrFile": s.StderrFile} {
+		if strings.ContainsRune(name, 0) {
+			return Invalid(pointer, "must not contain a NUL character")
+		}
+	}
+	return nil
+}
+
+// pipeStreams returns the streams of a pipe job: the outputs that are not merged, discarded or sent to a file.
+func (s *Spec) pipeStreams() (all []Stream) {
+	if s.StdoutFile == "" {
+		all = append(all, Stdout)
+	}
+	if s.Stderr != StderrMerge && s.Stderr != StderrDiscard && s.StderrFile == "" {
+		all = append(all, Stderr)
+	}
+	return all
+}
+
+// errorStream returns the stream with the job's own error messages; "" if there is none.
+func (s *Spec) errorStream(mode Mode) Stream {
+	switch {
+	case mode == ModePTY:
+		return PTY
+	case s.Stderr == StderrMerge && s.StdoutFile == "":
+		return Stdout
+	case slices.Contains(s.pipeStreams(), Stderr):
+		return Stderr
+	}
+	return ""
+}
+
+// forgetText releases the text for stdin, which the job has by now: it may be as long as a message, and a job's spec is
+// kept as long as its output. It also clears the asker.
+func (s *Spec) forgetText() {
+	if s.StdinText != nil {
+		s.StdinText = new(string)
+	}
+	s.Asker = ""
+}
+
+// textBytes returns the size of the text for stdin in memory, in bytes.
+func (s *Spec) textBytes() int64 {
+	if s.StdinText == nil {
+		return 0
+	}
+	return int64(len(*s.StdinText))
+}
+
+// An Asker identifies, for the caller, the request for which a person may have to be asked. This package does not
+// interpret it.
+type Asker string

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 
 	"shelld/jobs/internal/proc"
@@ -23,7 +21,7 @@ type stdio struct {
 
 // openStdio opens the descriptors that a spec requests. It opens all of them before it empties the output files, so a
 // start that fails because one cannot be opened has emptied no file.
-func (m *Manager) openStdio(s *Spec, dir string) (*stdio, *Error) {
+func (m *services) openStdio(s *Spec, dir string) (*stdio, *Error) {
 	c := &stdio{}
 	err := m.openStdin(c, s, dir)
 	if err == nil {
@@ -35,14 +33,6 @@ func (m *Manager) openStdio(s *Spec, dir string) (*stdio, *Error) {
 		return nil, err
 	}
 	return c, nil
-}
-
-// textBytes returns the size of the text for stdin in memory, in bytes.
-func (s *Spec) textBytes() int64 {
-	if s.StdinText == nil {
-		return 0
-	}
-	return int64(len(*s.StdinText))
 }
 
 // closeTheirs closes the server's copies of the job's descriptors. The job has its own.
@@ -68,7 +58,7 @@ func (c *stdio) theirs(f *os.File) *os.File {
 	return f
 }
 
-func (m *Manager) openStdin(c *stdio, s *Spec, dir string) *Error {
+func (m *services) openStdin(c *stdio, s *Spec, dir string) *Error {
 	switch {
 	case s.StdinText != nil:
 		f, err := proc.TextFile(*s.StdinText)
@@ -93,7 +83,7 @@ func (m *Manager) openStdin(c *stdio, s *Spec, dir string) *Error {
 	return nil
 }
 
-func (m *Manager) openOutputs(c *stdio, s *Spec, dir string) *Error {
+func (m *services) openOutputs(c *stdio, s *Spec, dir string) *Error {
 	var files []*os.File
 	open := func(name Stream, file string) (f *os.File, e *Error) {
 		if file == "" {
@@ -155,7 +145,7 @@ func from(dir, path string) string {
 }
 
 // allowFile returns an error for a file outside the directories that the client allowed.
-func (m *Manager) allowFile(real string) error {
+func (m *services) allowFile(real string) error {
 	if m.isAllowed(real) {
 		return nil
 	}
@@ -210,61 +200,6 @@ func outputFileError(path string, err error) *Error {
 	return e
 }
 
-// checkFiles refuses invalid file names.
-func (s *Spec) checkFiles() *Error {
-	for pointer, name := range map[string]string{"/stdin/file": s.StdinFile, "/stdoutFile": s.StdoutFile, "/stderrFile": s.StderrFile} {
-		if strings.ContainsRune(name, 0) {
-			return Invalid(pointer, "must not contain a NUL character")
-		}
-	}
-	return nil
-}
-
-// pipeStreams returns the streams of a pipe job: the outputs that are not merged, discarded or sent to a file.
-func (s *Spec) pipeStreams() (all []Stream) {
-	if s.StdoutFile == "" {
-		all = append(all, Stdout)
-	}
-	if s.Stderr != StderrMerge && s.Stderr != StderrDiscard && s.StderrFile == "" {
-		all = append(all, Stderr)
-	}
-	return all
-}
-
-// errorStream returns the stream with the job's own error messages; "" if there is none.
-func (s *Spec) errorStream(mode Mode) Stream {
-	switch {
-	case mode == ModePTY:
-		return PTY
-	case s.Stderr == StderrMerge && s.StdoutFile == "":
-		return Stdout
-	case slices.Contains(s.pipeStreams(), Stderr):
-		return Stderr
-	}
-	return ""
-}
-
-// forgetText releases the text for stdin, which the job has by now: it may be as long as a message, and a job's spec is
-// kept as long as its output. It also clears the asker.
-func (s *Spec) forgetText() {
-	if s.StdinText != nil {
-		s.StdinText = new(string)
-	}
-	s.Asker = ""
-}
-
-// noStreams is the error text for a job without streams: all its output goes to files.
-const noStreams = "this job has no streams: all its output goes to files; read those"
-
-// noStream returns the error for a stream that the job does not have.
-func (o *outputs) noStream(pointer string, name Stream) *Error {
-	file := map[Stream]string{Stdout: o.j.spec.StdoutFile, Stderr: o.j.spec.StderrFile}[name]
-	if file == "" {
-		return Invalid(pointer, "this job has no stream %q; it has %s", name, o.j.waits.streamNames())
-	}
-	return Invalid(pointer, "this job has no stream %q: it goes to the file %s, read that; it has %s", name, file, o.j.waits.streamNames())
-}
-
 // tooLong returns the error for a command line that is too long for the system. Linux accepts 128 KiB per argument. All
 // arguments and the environment together may take a quarter of the stack limit.
 func tooLong(p plan) *Error {
@@ -273,4 +208,9 @@ func tooLong(p plan) *Error {
 		pointer = "/command"
 	}
 	return Invalid(pointer, "the command line is too long for the system; shorten it or the environment, or give the long part as stdin {text}")
+}
+
+type output struct {
+	name Stream
+	src  source
 }

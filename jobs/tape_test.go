@@ -127,14 +127,14 @@ func startTapeOf(t *testing.T, spec Spec, sink *recorder) (*fakeJob, *tape) {
 	f.m.system.plan = func(*Spec) (plan, *Error) {
 		return plan{argv: []string{"fake"}, mode: ModePTY, dir: "/", cols: 80, rows: 24}, nil
 	}
-	f.m.system.launch = func(_ *Spec, p plan) (*launched, *Error) {
+	f.m.launch = func(_ *Spec, p plan) (*launched, *Error) {
 		return &launched{plan: p, proc: f.proc, outputs: []output{{PTY, f.out}}, input: tp, term: tapeTerminal{tp}}, nil
 	}
 	j, p, err := f.m.Start(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Job = j
+	f.actor = actorOf(j)
 	if sink.block == nil {
 		must(t, p)
 	}

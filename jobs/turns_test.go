@@ -57,7 +57,7 @@ func startIdle(t *testing.T, sink Sink, term terminal) (*Job, *fakeProcess, *idl
 	t.Helper()
 	m, p, src := newManager(slog.New(slog.DiscardHandler)), newFakeProcess(), &idleSource{fakeSource: newFakeSource()}
 	m.system.plan = func(*Spec) (plan, *Error) { return plan{argv: []string{"fake"}, mode: ModePTY, dir: "/"}, nil }
-	m.system.launch = func(_ *Spec, pl plan) (*launched, *Error) {
+	m.launch = func(_ *Spec, pl plan) (*launched, *Error) {
 		return &launched{plan: pl, proc: p, outputs: []output{{PTY, src}}, input: newFakeInput(), term: term}, nil
 	}
 	j, started, err := m.Start(Spec{Sink: sink})

@@ -100,7 +100,7 @@ func TestRecordingOfUnreadOutput(t *testing.T) {
 	st := j.output.stream(PTY)
 	var file memoryFile
 	r := &recording{
-		job: j, streams: []*stream{st}, began: time.Now(), text: make([]cast.Text, 2), read: make([]int64, 1),
+		job: &j.base, streams: []*stream{st}, began: time.Now(), text: make([]cast.Text, 2), read: make([]int64, 1),
 		cast: cast.NewWriter(cast.Options{File: &file, Max: 1 << 30}, cast.Header{Cols: 80, Rows: 24}),
 	}
 	undo := hide(t, filepath.Join(dir, "session", "1"))

@@ -38,7 +38,7 @@ func TestKillWaitsForTheExit(t *testing.T) {
 		<-f.proc.kills
 		synctest.Wait()
 		gone := time.Now()
-		f.actor.lock.Lock()
+		f.lock.Lock()
 		f.st.empty, f.st.step, f.ending.settling = true, stepSettleExit, new(token) // It is never answered.
 		for _, c := range []struct {
 			after    time.Duration
@@ -50,7 +50,7 @@ func TestKillWaitsForTheExit(t *testing.T) {
 			}
 		}
 		f.st.empty, f.st.step, f.ending.settling, f.kills.until = false, stepNone, nil, time.Time{}
-		f.actor.lock.Unlock()
+		f.lock.Unlock()
 		must(t, p)
 		f.end()
 	})

@@ -2,16 +2,13 @@ package jobs
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
+	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/view"
-)
-
-type (
-	// A Screen is the visible content of a job's terminal.
-	Screen = view.Screen
-	// A Place is a cell of a screen.
-	Place = view.Place
+	"shelld/screen"
 )
 
 // A screenReq is a request for the screen, which is drawn in a goroutine of its own.
@@ -20,13 +17,39 @@ type screenReq struct {
 	over  atomic.Bool // it has failed: stop drawing
 }
 
+type (
+	// A resizeRecorder resizes a terminal, and records that.
+	resizeRecorder interface {
+		resize(cols, rows int, do func() error) error
+	}
+	// A screenSearcher waits for what patterns find on the screen.
+	screenSearcher interface {
+		onShown(hits []view.Hit)
+		onUnseen(keys []int, why error) // the patterns see no more of the screen
+		glanced(number int)
+	}
+	// An ender knows until when the end of a job waits.
+	ender interface{ settleUntil() time.Time }
+	// An answerer types the answers to queries.
+	answerer interface {
+		isOpen() bool
+		// typeAnswer puts an answer into the queue. It returns false if there is no room. If full is set, there is none
+		// as long as other answers wait.
+		typeAnswer(data []byte, attrs proc.Attrs, full bool) bool
+	}
+)
+
 // displayPart owns the screen of a job's terminal, and answers the terminal queries of its programs. Package view draws
 // the screen. displayPart owns one view, starts the goroutines that call it, and takes their results in turns.
 type displayPart struct {
 	noPart
-	j *Job
+	j *base
 
-	heard    *display // nil: pipe mode
+	files  resizeRecorder
+	waits  screenSearcher
+	ending ender
+	input  answerer
+
 	sizes    view.Sizes
 	glance   glancer
 	view     *view.View // nil until the screen is needed
@@ -43,12 +66,6 @@ func (r *screenReq) fail(err *Error) {
 func (r *screenReq) wanted() bool { return !r.over.Load() }
 
 type (
-	// screenMsg requests the screen.
-	screenMsg struct {
-		history int
-		room    func() bool // nil: there is room
-		reply[Screen]
-	}
 	// shownMsg brings the screen that was drawn for a request.
 	shownMsg struct {
 		req   *screenReq
@@ -56,15 +73,12 @@ type (
 	}
 )
 
-func (m screenMsg) deliver(j *Job) { j.display.onScreen(m) }
-func (m shownMsg) deliver(j *Job)  { j.display.onShown(m) }
-
 // theView returns the job's view, and creates it the first time. It may be called in turns of a job with a terminal.
 func (p *displayPart) theView() *view.View {
 	if p.view == nil {
 		p.view = view.New(view.Source{
-			Spool: p.j.output.stream(PTY).spool, Sizes: &p.sizes, Queries: &p.heard.screen,
-			Told: p.heard.last, Clean: p.j.redaction.text, Ended: p.j.ended, Log: p.j.log.With("job", p.j.id),
+			Spool: p.j.output.stream(PTY).spool, Sizes: &p.sizes, Queries: &p.j.heard.screen,
+			Told: p.j.heard.last, Clean: p.j.redaction.text, Ended: p.j.ended, Log: p.j.log.With("job", p.j.id),
 		})
 	}
 	return p.view
@@ -76,22 +90,22 @@ func (p *displayPart) releaseView() {
 		return
 	}
 	v, end, release := p.view, p.j.End(PTY), p.j.Hold()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		defer release()
 		v.Release(end)
 	})
 }
 
 func (p *displayPart) onScreen(m screenMsg) {
-	if p.heard == nil {
-		m.reply.fail(p.j.input.notInteractive("job %d has no terminal and therefore no screen; start it in pty mode, or read its output with job/read", p.j.id))
+	if p.j.heard == nil {
+		m.reply.fail(p.j.notInteractive("job %d has no terminal and therefore no screen; start it in pty mode, or read its output with job/read", p.j.id))
 		return
 	}
 	r := &screenReq{reply: m.reply}
 	p.requests = append(p.requests, r)
 	v, end := p.theView(), p.j.End(PTY)
 	release := p.j.Hold()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		defer release()
 		if m.room != nil && !m.room() {
 			p.j.ask(cancelMsg{m.tok})
@@ -139,4 +153,40 @@ func (p *displayPart) fail(err *Error) {
 		r.fail(err)
 	}
 	p.requests = nil
+}
+
+func (shownMsg) message() {}
+
+// begin sets up the display of a new job: the leader has the foreground. Its command line is not read from the system,
+// since a program that is being loaded has no arguments yet.
+func (p *displayPart) begin() {
+	p.j.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
+	p.j.heard.scanner.Clean = p.j.redaction.text
+	p.j.output.stream(PTY).display = p.j.heard
+	p.glance.size = p.sizes.Count()
+	command := strings.Join(p.j.info.Argv, " ")
+	command = strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")
+	p.j.info.Foreground = &Process{p.j.info.PID, p.j.redaction.command(command)}
+}
+
+func (p *displayPart) onResize(m resizeMsg) {
+	switch {
+	case p.j.isVacant():
+		m.reply.fail(p.j.over())
+	case p.j.term == nil:
+		m.reply.fail(p.j.notInteractive("job %d has no terminal to resize; start it in pty mode", p.j.id))
+	default:
+		end := p.j.End(PTY) // the program's output for the new size comes after this offset
+		if err := p.files.resize(m.cols, m.rows, func() error { return p.j.term.Resize(m.cols, m.rows) }); err != nil {
+			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", p.j.id, err))
+			return
+		}
+		if m.cols != p.j.info.Cols || m.rows != p.j.info.Rows {
+			p.j.info.Cols, p.j.info.Rows = m.cols, m.rows
+			p.sizes.Note(end, m.cols, m.rows)
+			p.j.publish()
+			p.j.untold.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
+		}
+		m.reply.ok(struct{}{})
+	}
 }

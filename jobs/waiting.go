@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode"
 
 	"shelld/jobs/internal/inputwait"
+	"shelld/jobs/internal/view"
 )
 
 // The server detects whether a job waits for input by a probe: it examines the system calls in which
@@ -23,63 +23,6 @@ import (
 //
 // No event signals that a program begins to read. So probes follow output and input closely at first,
 // and then at growing intervals.
-
-// An InputState says whether a job that takes input also does anything else.
-type InputState = inputwait.State
-
-// An InputKind is the kind of input that a job reads.
-type InputKind string
-
-// The kinds of input.
-const (
-	InputLine       InputKind = "line"
-	InputPassword   InputKind = "password"
-	InputRaw        InputKind = "raw"
-	InputFullscreen InputKind = "fullscreen"
-)
-
-// A Confidence says how certain a finding is.
-type Confidence = inputwait.Confidence
-
-// rank orders the confidences; "" is the lowest.
-func rank(c Confidence) int {
-	return slices.Index([]Confidence{inputwait.Guess, inputwait.Likely, inputwait.Exact}, c)
-}
-
-// WaitingForInput describes a job that waits for input, or says why the job is not reported as waiting. It is
-// never modified, only replaced.
-type WaitingForInput struct {
-	Waiting    bool
-	ID         string // names this wait
-	State      InputState
-	Kind       InputKind
-	Since      time.Time // time of the first probe that saw it
-	Prompt     string    // the visible text of the line with the cursor
-	PID        int       // 0 = not known
-	Why        string
-	Confidence Confidence
-}
-
-// An InputCondition says which waits for input count.
-type InputCondition struct {
-	MinConfidence Confidence
-	Kinds         []InputKind // nil: all
-	Listening     bool        // also accept the state Listening
-}
-
-func (c *InputCondition) accepts(w *WaitingForInput) bool {
-	return rank(w.Confidence) >= rank(c.MinConfidence) && (c.Listening || w.State == inputwait.Reading) &&
-		(len(c.Kinds) == 0 || slices.Contains(c.Kinds, w.Kind))
-}
-
-// InputWaiting reports that a job waits for input or, if Waiting is false, that the wait with this ID is over.
-type InputWaiting struct{ WaitingForInput }
-
-// A looker probes whether a job waits for input. quiet is the time since the last output or input. Only one
-// goroutine calls it at a time.
-type looker interface {
-	Look(quiet time.Duration) inputwait.Verdict
-}
 
 // lookAfter is the schedule of probes after output or input. Most programs have begun to read after half a
 // millisecond. After the schedule, the next probe follows after a quarter of the quiet time, but not before
@@ -119,21 +62,13 @@ type activity struct {
 
 // An inputWatch is the state of input detection, as the turns of the job know it.
 type inputWatch struct {
-	tell atomic.Bool // reports go to the client. Any goroutine may set it
-
 	// Guarded by turns:
-	looker   looker // nil: input detection is not available
+	probes
 	telling  bool
-	begun    int       // number of probes begun
 	under    bool      // the last probe is still running
 	want     int       // the probe that must begin at once, because something waits for it
-	looked   int       // the last probe that has ended
 	lookedAt time.Time // when that probe ended
-	of       activity
-	ofTaken  int // the last probe that saw the job wait; the known state dates from it
-	reader   reading
 
-	now    *WaitingForInput // the present wait of the job; nil: none known
 	told   *WaitingForInput // the wait last reported to the client
 	toldAt time.Time        // when it was reported
 	not    string           // why it is not known to wait
@@ -156,6 +91,15 @@ type inputWatch struct {
 	writeQ []heldWrite
 }
 
+// probes says which probes there have been.
+type probes struct {
+	begun   int // number of probes begun
+	looked  int // the last probe that has ended
+	ofTaken int // the last probe that saw the job wait; the known state dates from it
+	of      activity
+	reader  reading
+}
+
 // A reading is the process that a probe has seen reading, whether or not the job is reported as waiting.
 type reading struct {
 	pid  int // 0: none
@@ -175,12 +119,55 @@ type lookedMsg struct {
 	took    time.Duration
 }
 
-func (m lookedMsg) deliver(j *Job) { j.waiting.onLooked(m) }
+func (lookedMsg) message() {}
+
+type (
+	// A querier answers the queries of programs, and draws their screen.
+	querier interface {
+		owesAnswer() bool
+		theView() *view.View
+	}
+	// A waitRecorder records in info.json that a job waits for input.
+	waitRecorder interface{ recordWait(now time.Time) }
+	// An inputSource has the input that is not yet written.
+	inputSource interface {
+		isTyped() bool
+		owesAnswer() bool
+		first() *queued
+		withdraw(q *queued, err *Error)
+	}
+	// A writer queues the writes that were held back.
+	writer interface {
+		compose(in Input) (q *queued, partial int, refusal *Error)
+		enqueue(m writeMsg) bool
+	}
+	// A watchedShell is a shell with integration, about which a probe may have to decide.
+	watchedShell interface {
+		starts() bool
+		handing() bool
+		needsReading() bool
+		missesEnd() bool
+		noteFront(front *Process)
+	}
+	// A timedWaiter has the waits of held writes, and those for input.
+	timedWaiter interface {
+		origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *Error)
+		outcome(w *wait, reason string, index int) Outcome
+		waitsFor(kind ConditionKind) bool
+	}
+)
 
 // waitingPart detects whether a job waits for input, and reports it.
 type waitingPart struct {
 	noPart
-	j *Job
+	j *base
+
+	display querier
+	files   waitRecorder
+	input   inputSource
+	writes  writer
+	shell   watchedShell
+	waits   timedWaiter
 
 	watch  inputWatch  // whether it waits for input
 	secret secretWatch // whether that is a password
@@ -200,7 +187,7 @@ func (p *waitingPart) activity() activity {
 // which it came: held back output is then due only when the command runs, and probes must show before that whether
 // the shell has taken the command.
 func (p *waitingPart) activeAt() time.Time {
-	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.j.shell.watch.handing()
+	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.shell.handing()
 	for _, st := range p.j.output.streams {
 		came := st.last.Load()
 		if handing {
@@ -211,18 +198,13 @@ func (p *waitingPart) activeAt() time.Time {
 	return at
 }
 
-// canWait reports whether the job can wait for input at all, as far as the server knows.
-func (p *waitingPart) canWait() bool {
-	return p.watch.looker != nil && p.j.input.to != nil && p.j.st.exit == nil
-}
-
 // review begins a probe if one is due, and reports the known state.
 func (p *waitingPart) review(now time.Time) {
 	l := &p.watch
-	if l.looker == nil {
+	if p.j.looker == nil {
 		return
 	}
-	if !p.canWait() {
+	if !p.j.canWait() {
 		p.noWait("")
 		p.answerLooked(now)
 		p.tell(now)
@@ -230,7 +212,7 @@ func (p *waitingPart) review(now time.Time) {
 		return
 	}
 	p.reviewHidden(now)
-	if telling := l.tell.Load(); telling != l.telling {
+	if telling := p.j.wants.waiting.Load(); telling != l.telling {
 		l.telling, l.told = telling, nil
 		if telling {
 			p.needLook()
@@ -238,7 +220,7 @@ func (p *waitingPart) review(now time.Time) {
 	}
 	if a := p.activity(); a != l.seen {
 		l.seen, l.at = a, p.activeAt().Add(lookAfter[0])
-		if due := p.activeAt().Add(storeLookTime); l.now == nil || l.storeAt.IsZero() || due.Before(l.storeAt) {
+		if due := p.activeAt().Add(storeLookTime); p.j.waitingFor == nil || l.storeAt.IsZero() || due.Before(l.storeAt) {
 			l.storeAt = due // If the job is known to wait, output does not postpone the probe that would find that it goes on.
 		}
 	}
@@ -268,7 +250,7 @@ func (p *waitingPart) lookForStore(now time.Time) {
 		return
 	}
 	quiet := now.Sub(p.activeAt())
-	if !p.wanted() && (quiet >= storeLookTime || l.now != nil) {
+	if !p.wanted() && (quiet >= storeLookTime || p.j.waitingFor != nil) {
 		p.needLook()
 	}
 	l.storeAt = now.Add(max(quiet, storeLookTime))
@@ -279,7 +261,7 @@ func (p *waitingPart) lookForStore(now time.Time) {
 
 // storeLookAt returns the time of the next probe for info.json; zero: none is due.
 func (p *waitingPart) storeLookAt() (t time.Time) {
-	if p.j.files.folder != nil && !p.watch.under && p.canWait() {
+	if p.j.folder != nil && !p.watch.under && p.j.canWait() {
 		t = p.watch.storeAt
 	}
 	return t
@@ -288,14 +270,14 @@ func (p *waitingPart) storeLookAt() (t time.Time) {
 // wanted reports whether anything needs to know if the job waits for input.
 func (p *waitingPart) wanted() bool {
 	l := &p.watch
-	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.j.waits.follower.Load().Leans() || p.forSecret() || p.j.shell.watch.handing() || p.j.shell.watch.needsReading() || p.j.shell.missesEnd() || slices.ContainsFunc(p.j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.j.output.follower.Load().Leans() || p.forSecret() || p.shell.handing() || p.shell.needsReading() || p.shell.missesEnd() || p.waits.waitsFor(UntilInput)
 }
 
 // lookAt returns the time of the next probe; zero: none until something happens.
 func (p *waitingPart) lookAt() (t time.Time) {
 	l := &p.watch
 	switch {
-	case l.looker == nil || l.under || !p.canWait():
+	case p.j.looker == nil || l.under || !p.j.canWait():
 		return t
 	case l.want > l.begun:
 		return p.j.epoch
@@ -308,7 +290,7 @@ func (p *waitingPart) lookAt() (t time.Time) {
 // needLook requests a probe that begins at once, or when the running one has ended. It returns the number of
 // that probe.
 func (p *waitingPart) needLook() int {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	p.watch.want = p.watch.begun + 1
 	return p.watch.want
 }
@@ -318,15 +300,15 @@ func (p *waitingPart) beginLook(now time.Time) {
 	l.begun++
 	l.under = true
 	m := lookedMsg{number: l.begun, of: p.activity()}
-	m.asked = l.now == nil || l.promptOf != m.of
-	quiet, looks := now.Sub(p.activeAt()), l.looker
+	m.asked = p.j.waitingFor == nil || l.promptOf != m.of
+	quiet, looks := now.Sub(p.activeAt()), p.j.looker
 	var prompt func() (line string, moved bool)
 	if m.asked {
 		prompt = p.promptReader(l.of.output)
 	}
-	asker, starts := p.asker(), p.j.shell.watch.starts()
+	asker, starts := p.asker(), p.shell.starts()
 	release := p.j.Hold()
-	p.j.output.loops.Go(func() {
+	p.j.background(func() {
 		defer release()
 		begin := time.Now()
 		m.verdict = looks.Look(max(quiet, 0))
@@ -349,17 +331,17 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 	now := time.Now()
 	l.under, l.looked, l.lookedAt, l.after = false, m.number, now, now.Add(lookRest*m.took)
 	l.reader = reading{}
-	if p.j.shell.watch.starts() {
-		p.j.shell.watch.front = m.asker
+	if p.shell.starts() {
+		p.shell.noteFront(m.asker)
 	}
-	if p.canWait() {
-		if m.verdict.Reader != 0 && m.of == p.activity() && !p.owesAnswer() && !p.j.output.holdsBack() {
+	if p.j.canWait() {
+		if m.verdict.Reader != 0 && m.of == p.activity() && !p.owesAnswer() && !p.holdsBack() {
 			l.reader = reading{m.verdict.Reader, m.number, m.of}
 		}
 		switch v := m.verdict; {
 		case !v.Waiting && v.Again == 0: // counts even if output or input came meanwhile
 			p.take(m, now)
-		case m.of == p.activity() && !p.owesAnswer() && !p.j.output.holdsBack():
+		case m.of == p.activity() && !p.owesAnswer() && !p.holdsBack():
 			p.take(m, now)
 		default:
 			if v.Waiting {
@@ -375,7 +357,7 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 // owesAnswer reports whether a program has sent its terminal a query that the server has not answered yet. A
 // probe may see that program reading, but it waits only for the answer.
 func (p *waitingPart) owesAnswer() bool {
-	return len(p.j.display.queries.waiting) > 0 || p.j.input.queue.answers > 0
+	return p.display.owesAnswer() || p.input.owesAnswer()
 }
 
 // nextLook returns the time at which the schedule wants the next probe.
@@ -422,10 +404,10 @@ func (p *waitingPart) take(m lookedMsg, now time.Time) {
 	w := WaitingForInput{
 		Waiting: true, State: v.State, Kind: InputKind(v.Kind), Since: now, PID: v.PID, Why: v.Why, Confidence: v.Confidence,
 	}
-	if w.Kind == InputRaw && p.j.display.heard != nil && p.j.display.modes().AlternateScreen {
+	if w.Kind == InputRaw && p.j.heard != nil && p.j.modes().AlternateScreen {
 		w.Kind = InputFullscreen
 	}
-	if old := l.now; old != nil && old.PID == w.PID && old.Kind == w.Kind && !p.goneOn(m) {
+	if old := p.j.waitingFor; old != nil && old.PID == w.PID && old.Kind == w.Kind && !p.goneOn(m) {
 		w.ID, w.Since = old.ID, old.Since
 	} else {
 		l.count++
@@ -433,14 +415,14 @@ func (p *waitingPart) take(m lookedMsg, now time.Time) {
 	}
 	if m.asked {
 		w.Prompt, l.promptOf = m.prompt, m.of
-	} else if l.now != nil { // no output or input since the prompt was read
-		w.Prompt = l.now.Prompt
+	} else if p.j.waitingFor != nil { // no output or input since the prompt was read
+		w.Prompt = p.j.waitingFor.Prompt
 	}
-	l.now, l.not, l.asker, l.turns = &w, "", m.asker, v.Turns
+	p.j.waitingFor, l.not, l.asker, l.turns = &w, "", m.asker, v.Turns
 	l.doubt, l.of, l.ofTaken = time.Time{}, m.of, m.number
 	p.noteAll(m)
 	p.j.publish()
-	p.j.files.recordWait(now)
+	p.files.recordWait(now)
 }
 
 // goneOn reports whether the program has gone on by itself since the known wait was seen, although it now
@@ -457,7 +439,7 @@ func (p *waitingPart) goneOn(m lookedMsg) bool {
 	case m.verdict.Kind != inputwait.Raw:
 		return true
 	}
-	return l.now.Kind == InputRaw && m.asked && (m.moved || letters(m.prompt) != letters(l.now.Prompt))
+	return p.j.waitingFor.Kind == InputRaw && m.asked && (m.moved || letters(m.prompt) != letters(p.j.waitingFor.Prompt))
 }
 
 func letters(line string) string {
@@ -475,9 +457,9 @@ func letters(line string) string {
 func (p *waitingPart) takeNot(v inputwait.Verdict, now time.Time) {
 	l := &p.watch
 	switch {
-	case l.now != nil && v.Again > 0: // It may be the same wait; a later probe decides.
+	case p.j.waitingFor != nil && v.Again > 0: // It may be the same wait; a later probe decides.
 		return
-	case l.now != nil && !v.Stopped && !v.Blocked:
+	case p.j.waitingFor != nil && !v.Stopped && !v.Blocked:
 		if l.doubt.IsZero() {
 			l.doubt = now
 		}
@@ -493,10 +475,10 @@ func (p *waitingPart) takeNot(v inputwait.Verdict, now time.Time) {
 func (p *waitingPart) noWait(why string) {
 	l := &p.watch
 	l.not, l.doubt = why, time.Time{}
-	if l.now != nil {
-		l.now = nil
+	if p.j.waitingFor != nil {
+		p.j.waitingFor = nil
 		p.j.publish()
-		p.j.files.recordWait(time.Now())
+		p.files.recordWait(time.Now())
 	}
 }
 
@@ -515,32 +497,27 @@ func (p *waitingPart) noteInput(answer bool) {
 // tell reports to the client any change that it does not know yet.
 func (p *waitingPart) tell(now time.Time) {
 	l := &p.watch
-	if !l.telling || now.Before(l.tellAt()) {
+	if !l.telling || now.Before(p.tellAt()) {
 		return
 	}
-	if l.told != nil && (l.now == nil || l.now.ID != l.told.ID) {
-		p.j.sink.Event(Event{After: p.j.waits.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
+	if l.told != nil && (p.j.waitingFor == nil || p.j.waitingFor.ID != l.told.ID) {
+		p.j.sink.Event(Event{After: p.j.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
 		l.told = nil
 	}
-	if w := l.now; w != nil && l.of == p.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
-		p.j.sink.Event(Event{After: p.j.waits.barrier(), Waiting: &InputWaiting{*p.j.redaction.waiting(w)}})
+	if w := p.j.waitingFor; w != nil && l.of == p.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
+		p.j.sink.Event(Event{After: p.j.barrier(), Waiting: &InputWaiting{*p.j.redaction.waiting(w)}})
 		l.told, l.toldAt = w, now
 	}
 }
 
 // tellAt returns when the client is sent a wait that follows another one: if a program takes keys and prints
 // line by line, each line begins a new wait. Zero: at once.
-func (l *inputWatch) tellAt() (t time.Time) {
-	if now, told := l.now, l.told; now != nil && told != nil && now.ID != told.ID &&
+func (p *waitingPart) tellAt() (t time.Time) {
+	if now, told := p.j.waitingFor, p.watch.told; now != nil && told != nil && now.ID != told.ID &&
 		now.State == inputwait.Listening && told.State == inputwait.Listening {
-		t = l.toldAt.Add(tellRest)
+		t = p.watch.toldAt.Add(tellRest)
 	}
 	return t
-}
-
-// forInput reports whether a wait has a condition that needs input probes.
-func (w *WaitSpec) forInput() bool {
-	return w != nil && slices.ContainsFunc(w.Until, func(c Condition) bool { return c.Kind == UntilInput })
 }
 
 // holdsInput reports whether the job waits for input as condition c requires. A probe does not count if it
@@ -548,14 +525,61 @@ func (w *WaitSpec) forInput() bool {
 // output.
 func (p *waitingPart) holdsInput(w *wait, c *InputCondition) bool {
 	l := &p.watch
-	if l.now == nil || l.ofTaken < w.lookFrom || l.of != p.activity() {
+	if p.j.waitingFor == nil || l.ofTaken < w.lookFrom || l.of != p.activity() {
 		return false
 	}
-	if q := w.input; q != nil && int(q.written) < len(q.data) {
+	if w.input != nil && !w.input.isWritten() {
 		return false
 	}
-	if w.exec != nil && w.exec.command.Finished {
+	if w.exec != nil && w.exec.isFinished() {
 		return false // It is its shell that waits.
 	}
-	return c.accepts(l.now)
+	return c.accepts(p.j.waitingFor)
+}
+
+// holdsBack reports whether output has come that will be stored soon. The echo of a command we injected does not count
+// while the shell is to take the command: if the shell is then seen to read, it has printed the whole echo, and does
+// not run the command.
+func (p *waitingPart) holdsBack() bool {
+	return slices.ContainsFunc(p.j.output.streams, func(st *stream) bool {
+		is := st.holding.Load()
+		return is == holdsShortly || is == holdsLine && !p.shell.handing()
+	})
+}
+
+// lastWrite returns when the kernel last took input; zero: never.
+func (p *waitingPart) lastWrite() time.Time { return p.watch.wroteAt }
+
+func (p *waitingPart) probed() probes { return p.watch.probes }
+
+// A match that more output could change, such as a match of `\$ $`, counts if no more output is expected for now: if
+// the job waits for input, or has been quiet for follow.QuietTime. So the job is probed while there is such a match.
+//
+//	follower.Leans()            there is such a match
+//	a probe -> stream.waitedAt  the job has printed the output up to here and then waits
+//	        -> stream.IsAll     if the cursor of the follower is there, the match counts
+
+// noteAll notes that the job waits for input and has printed all output for now.
+func (p *waitingPart) noteAll(m lookedMsg) {
+	if v := m.verdict; v.State != inputwait.Reading || rank(v.Confidence) < rank(inputwait.Likely) || p.input.isTyped() {
+		return
+	}
+	var ends int64
+	for _, st := range p.j.output.streams {
+		end := st.spool.End()
+		ends += end
+		st.waitedAt.Store(end + 1)
+	}
+	if ends != m.of.output {
+		p.noteMore() // some of it came after the probe
+	} else if f := p.j.output.follower.Load(); f.Leans() {
+		f.Poke()
+	}
+}
+
+// noteMore notes that the job may print more, because input was typed.
+func (p *waitingPart) noteMore() {
+	for _, st := range p.j.output.streams {
+		st.waitedAt.Store(0)
+	}
 }

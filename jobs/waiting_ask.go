@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"shelld/jobs/internal/plain"
 	"shelld/screen"
 )
 
@@ -42,7 +43,7 @@ const soon = 300 * time.Millisecond
 
 // answerLookedAt answers a job/get as soon as it is known whether the job waits for input.
 func (p *waitingPart) answerLookedAt(m infoMsg, info Info) {
-	if !p.canWait() {
+	if !p.j.canWait() {
 		info.Waiting = p.nowWaiting()
 		m.reply.ok(info)
 		return
@@ -54,11 +55,11 @@ func (p *waitingPart) answerLookedAt(m infoMsg, info Info) {
 // writes.
 func (p *waitingPart) answerLooked(now time.Time) {
 	l := &p.watch
-	can := p.canWait()
+	can := p.j.canWait()
 	infos := l.infos
 	l.infos = nil
 	for _, i := range infos {
-		behind, unknown := i.need > l.looked, l.now == nil && l.again > 0
+		behind, unknown := i.need > l.looked, p.j.waitingFor == nil && l.again > 0
 		if !behind && unknown && i.knows.IsZero() {
 			i.knows = now.Add(l.again)
 		}
@@ -102,12 +103,12 @@ func (p *waitingPart) cancelInfo(tok *token) bool {
 // input, for example because it has ended.
 func (p *waitingPart) nowWaiting() *WaitingForInput {
 	switch l := &p.watch; {
-	case p.j.input.to == nil && p.j.st.exit == nil && p.j.term == nil:
+	case p.j.stdin == nil && p.j.st.exit == nil && p.j.term == nil:
 		return &WaitingForInput{Why: "input is impossible: its standard input is closed, or not a pipe of the server"}
-	case !p.canWait():
+	case !p.j.canWait():
 		return nil
-	case l.now != nil:
-		return l.now
+	case p.j.waitingFor != nil:
+		return p.j.waitingFor
 	default:
 		return &WaitingForInput{Why: l.not}
 	}
@@ -118,7 +119,7 @@ func (p *waitingPart) nowWaiting() *WaitingForInput {
 func (p *waitingPart) holdWrite(m writeMsg) bool {
 	l := &p.watch
 	need := 0
-	if m.in.IfWaiting != "" && p.canWait() {
+	if m.in.IfWaiting != "" && p.j.canWait() {
 		need = p.needLook()
 	}
 	if need == 0 && (len(l.writeQ) == 0 || p.interrupts(m.in)) {
@@ -143,7 +144,7 @@ func (p *waitingPart) interrupts(in Input) bool {
 	if p.j.term == nil {
 		return false
 	}
-	q, _, err := p.j.input.compose(in)
+	q, _, err := p.writes.compose(in)
 	if q != nil {
 		clear(q.data) // echo may be off
 	}
@@ -172,12 +173,12 @@ func (p *waitingPart) releaseHeld() {
 	l := &p.watch
 	for len(l.writeQ) > 0 {
 		h := l.writeQ[0]
-		over := l.now == nil || l.now.ID != h.msg.in.IfWaiting
-		if p.canWait() && h.need > l.ofTaken && (h.need > l.looked || !over) {
+		over := p.j.waitingFor == nil || p.j.waitingFor.ID != h.msg.in.IfWaiting
+		if p.j.canWait() && h.need > l.ofTaken && (h.need > l.looked || !over) {
 			return
 		}
 		l.writeQ = l.writeQ[1:]
-		p.j.input.enqueue(h.msg) // It refuses the write if the wait is over.
+		p.writes.enqueue(h.msg) // It refuses the write if the wait is over.
 	}
 }
 
@@ -185,13 +186,13 @@ func (p *waitingPart) releaseHeld() {
 // otherwise with an error.
 func (p *waitingPart) giveUpHeld(h heldWrite) {
 	if h.timed {
-		from, err := p.j.waits.origin(h.msg.in.Wait, FromNow)
+		from, err := p.waits.origin(h.msg.in.Wait, FromNow)
 		if err != nil {
 			h.msg.fail(err)
 			return
 		}
 		h.msg.in.wipe()
-		h.msg.reply.ok(WriteResult{0, ptr(p.j.waits.outcome(&wait{spec: h.msg.in.Wait, from: from}, "timeout", -1))})
+		h.msg.reply.ok(WriteResult{0, ptr(p.waits.outcome(&wait{spec: h.msg.in.Wait, from: from}, "timeout", -1))})
 		return
 	}
 	if h.msg.in.person {
@@ -241,34 +242,16 @@ func (p *waitingPart) fail(err *Error) {
 	l.infos, l.writeQ = nil, nil
 }
 
-// A parting is the last probe of a request that times out: its answer says whether the job waits for input.
-type parting struct {
-	number int       // number of the probe; 0: not requested yet
-	until  time.Time // when the request stops waiting for the probe
-}
-
-// partingTime bounds how long a request that times out waits for its last probe.
-const partingTime = 100 * time.Millisecond
-
 // asksInput reports whether a request that times out must still wait for its last probe, and requests that probe
 // on the first call.
 func (p *waitingPart) asksInput(l *parting, now time.Time) bool {
-	if !p.canWait() {
+	if !p.j.canWait() {
 		return false
 	}
 	if l.number == 0 {
 		l.number, l.until = p.needLook(), now.Add(partingTime)
 	}
 	return p.watch.looked < l.number && now.Before(l.until)
-}
-
-// later returns when a request with this deadline must be answered: at the deadline or, once the last probe has
-// been requested, when the time for that probe is over. Zero: there is no deadline.
-func (l *parting) later(deadline time.Time) time.Time {
-	if l.number != 0 && !deadline.IsZero() {
-		return l.until
-	}
-	return deadline
 }
 
 const (
@@ -283,10 +266,10 @@ const (
 // last line of the output; on a full screen and for pipes it always reports another line.
 func (p *waitingPart) promptReader(since int64) func() (line string, moved bool) {
 	switch {
-	case p.j.display.heard == nil:
+	case p.j.heard == nil:
 		return func() (string, bool) { return p.lastLine(), true }
-	case p.j.display.modes().AlternateScreen:
-		v, end := p.j.display.theView(), p.j.End(PTY)
+	case p.j.modes().AlternateScreen:
+		v, end := p.display.theView(), p.j.End(PTY)
 		return func() (string, bool) { return cursorLine(v.Show(end, 0, nil).Snapshot), true }
 	}
 	st, cols, rows := p.j.output.stream(PTY), p.j.info.Cols, p.j.info.Rows
@@ -353,7 +336,7 @@ func (s *stream) tail(most int64) (b []byte, end int64) {
 
 func (s *stream) lastLine() string {
 	b, _ := s.tail(promptBytes)
-	lines := Plain(b)
+	lines := plain.Text(b)
 	return shortLine(lines[strings.LastIndexByte(lines, '\n')+1:])
 }
 
@@ -381,7 +364,7 @@ func shortLine(line string) string {
 // due returns when the next probe begins, the next report is due, or the deadline of a request that waits for a
 // probe passes.
 func (p *waitingPart) due(time.Time) (t time.Time) {
-	for _, at := range []time.Time{p.lookAt(), p.heldUntil(), p.infosUntil(), p.watch.tellAt(), p.hiddenAt(), p.storeLookAt()} {
+	for _, at := range []time.Time{p.lookAt(), p.heldUntil(), p.infosUntil(), p.tellAt(), p.hiddenAt(), p.storeLookAt()} {
 		t = earliest(t, at)
 	}
 	return t
@@ -390,3 +373,15 @@ func (p *waitingPart) due(time.Time) (t time.Time) {
 func (p *waitingPart) cancel(tok *token) bool { return p.cancelInfo(tok) || p.cancelHeld(tok) }
 
 func (p *waitingPart) pending() int { return len(p.watch.infos) + len(p.watch.writeQ) }
+
+// dropHeld drops the writes that are held back until a probe, except other signal keys. It is called for a key that
+// came after all of them.
+func (p *waitingPart) dropHeld(why func() *Error) {
+	p.watch.writeQ = slices.DeleteFunc(p.watch.writeQ, func(h heldWrite) bool {
+		if p.interrupts(h.msg.in) {
+			return false
+		}
+		h.msg.fail(why())
+		return true
+	})
+}

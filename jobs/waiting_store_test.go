@@ -28,7 +28,7 @@ func startStored(t *testing.T) storedJob {
 		}
 		keepFiles(t, m, p, m.settings.limits)
 	})
-	f.Job.actor.turn(func() { f.waiting.watch.looker = l })
+	f.turn(func() { f.looker = l })
 	return storedJob{f, l, filepath.Join(dir, "session", "1", stored.InfoFile)}
 }
 

@@ -69,7 +69,7 @@ func startLooked(t *testing.T) (*fakeJob, *fakeLooker) {
 	t.Helper()
 	l := &fakeLooker{sees: works, began: time.Now()}
 	f := startFakeWith(t, &recorder{}, func(*Manager) {})
-	f.Job.actor.turn(func() { f.waiting.watch.looker = l })
+	f.turn(func() { f.looker = l })
 	go func() {
 		for {
 			select {
@@ -595,7 +595,7 @@ func TestPromptIsWhatIsSeen(t *testing.T) {
 func TestAnswerThatIsOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
-		f.inTurn(func() { f.waiting.watch.looker = &fakeLooker{sees: reads, began: time.Now()} })
+		f.inTurn(func() { f.looker = &fakeLooker{sees: reads, began: time.Now()} })
 		f.TellWaiting(true)
 		f.shows("\x1b[c")
 		time.Sleep(time.Minute)

@@ -2,10 +2,10 @@ package jobs
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/follow"
+	"shelld/jobs/internal/echo"
+	"shelld/jobs/internal/view"
 )
 
 // firstLook is the minimum time that a wait may search the stored output, whatever its timeout: a timeout of
@@ -33,24 +33,66 @@ type wait struct {
 	done     func(Outcome)
 	abort    func(*Error)
 
-	input    *queued // the write that the wait belongs to; nil: none
-	lookFrom int     // the first input probe that counts
-	look     parting // the input probe at the timeout
+	input    interface{ isWritten() bool } // the write that the wait belongs to; nil: none
+	lookFrom int                           // the first input probe that counts
+	look     parting                       // the input probe at the timeout
 
 	typed      *typedInput // the input whose echo may be skipped; nil: none
 	afterInput bool        // default for patterns: that echo does not match
 
 	port *portWait // nil: the wait has no port condition
 
-	exec *execReq // the command that the wait belongs to; nil: none
+	exec commandWait // the command that the wait belongs to; nil: none
 }
+
+type (
+	// A searchScreen is a screen on which patterns are searched for.
+	searchScreen interface {
+		lookFor(key int, w *WatchSpec, after int64)
+		lookNoMore(key int)
+		needGlance() int
+		theView() *view.View
+	}
+	// An inputProber probes whether the job waits for input.
+	inputProber interface {
+		needLook() int
+		holdsInput(w *wait, c *InputCondition) bool
+		asksInput(look *parting, now time.Time) bool
+	}
+	// A commander runs the commands of a shell.
+	commander interface {
+		checkCommand(c Condition) *Error
+		command(id int64) *ShellCommand
+		finished(id int64) bool
+	}
+	// An infoAnswerer goes on with a request for the info.
+	infoAnswerer interface{ answerInfo(m infoMsg, info Info) }
+	// A settler waits for the search of all output.
+	settler interface{ onSettled(tok *token) }
+	// A typedSource knows the input that was typed last; nil: no echo is to be expected.
+	typedSource interface{ lastTyped() *typedInput }
+	// A cursor is the read cursor.
+	cursor interface{ isMoving() bool }
+	// A commandWait is a command for which a wait waits.
+	commandWait interface {
+		isFinished() bool
+		canceled() *Error // the answer to a request that is canceled while the command runs
+	}
+)
 
 // waitsPart holds the armed waits, and the patterns that are searched for in the output and on the screen.
 type waitsPart struct {
 	noPart
-	j *Job
+	j *base
 
-	follower  atomic.Pointer[follow.Follower] // nil until the first pattern
+	display searchScreen
+	waiting inputProber
+	shell   commander
+	changes infoAnswerer
+	ending  settler
+	input   typedSource
+	reads   cursor
+
 	armed     []*wait
 	watches   map[int]*watch        // by the key of the pattern, for output and screen patterns alike
 	keys      int                   // number of keys given out; also the last of them
@@ -61,7 +103,7 @@ type waitsPart struct {
 }
 
 func (p *waitsPart) onWait(m waitMsg) {
-	if kind := m.spec.From.Kind; len(p.j.reads.cursorAt) > 0 && (kind == FromUnread || kind == FromDefault) {
+	if kind := m.spec.From.Kind; p.reads.isMoving() && (kind == FromUnread || kind == FromDefault) {
 		p.held = append(p.held, m) // the wait begins where those reads end
 		return
 	}
@@ -75,7 +117,7 @@ func (p *waitsPart) begin(m waitMsg) {
 		return
 	}
 	p.arm(&wait{
-		spec: m.spec, from: from, tok: m.reply.tok, typed: p.j.input.typed,
+		spec: m.spec, from: from, tok: m.reply.tok, typed: p.input.lastTyped(),
 		done:  m.reply.ok,
 		abort: func(e *Error) { m.reply.fail(e) },
 	})
@@ -83,7 +125,7 @@ func (p *waitsPart) begin(m waitMsg) {
 
 // reviewHeld arms the held waits once no read before them is pending.
 func (p *waitsPart) reviewHeld() {
-	if len(p.j.reads.cursorAt) == 0 {
+	if !p.reads.isMoving() {
 		p.armHeld()
 	}
 }
@@ -108,7 +150,7 @@ func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int
 	from := map[Stream]int64{}
 	for name := range spec.From.Offsets {
 		if name != "" && p.j.output.stream(name) == nil {
-			return nil, Invalid(spec.From.Pointer+"/"+string(name), "this job has no stream %q; it has %s", name, p.streamNames())
+			return nil, Invalid(spec.From.Pointer+"/"+string(name), "this job has no stream %q; it has %s", name, p.j.output.streamNames())
 		}
 	}
 	for _, st := range p.j.output.streams {
@@ -116,7 +158,7 @@ func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int
 		case FromNow:
 			from[st.name] = st.spool.End()
 		case FromUnread:
-			from[st.name] = p.j.reads.unread[st.name]
+			from[st.name] = p.j.output.unread[st.name]
 		case FromOffset:
 			off, ok := spec.From.Offsets[st.name]
 			if !ok && len(p.j.output.streams) == 1 {
@@ -126,7 +168,7 @@ func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int
 				off, ok = st.spool.End(), true // a stream that is left out counts from now
 			}
 			if !ok {
-				return nil, spec.From.ambiguous(p.streamList())
+				return nil, spec.From.ambiguous(p.j.output.streamList())
 			}
 			from[st.name] = off
 		case FromDefault, FromStart:
@@ -136,43 +178,29 @@ func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int
 	return from, nil
 }
 
-func hasKey(m map[Stream]int64, k Stream) bool {
-	_, ok := m[k]
-	return ok
-}
-
 // checkStreams rejects a pattern on a stream that the job does not have: it would wait for ever.
 func (p *waitsPart) checkStreams(spec *WaitSpec) *Error {
-	if err := spec.checkScreen(p.j.display.heard != nil); err != nil {
+	if err := spec.checkScreen(p.j.heard != nil); err != nil {
 		return err
 	}
 	for _, c := range spec.Until {
-		if err := p.j.shell.checkCommand(c); err != nil {
+		if err := p.shell.checkCommand(c); err != nil {
 			return err
 		}
 		if c.Kind == UntilPattern && len(p.j.output.streams) == 0 {
 			return Invalid(c.Watch.Pointer, noStreams)
 		}
 		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && p.j.output.stream(s) == nil {
-			return Invalid(c.Watch.sibling("stream"), "this job has no stream %q; it has %s", s, p.streamNames())
+			return Invalid(c.Watch.sibling("stream"), "this job has no stream %q; it has %s", s, p.j.output.streamNames())
 		}
 	}
 	return nil
 }
 
-func (p *waitsPart) streamList() (all []Stream) {
-	for _, st := range p.j.output.streams {
-		all = append(all, st.name)
-	}
-	return all
-}
-
-func (p *waitsPart) streamNames() string { return streamNames(p.streamList()) }
-
 // arm begins a wait. Its patterns first search the existing output, so that the first of several conditions
 // that hold counts. The wait cannot end before that search has ended.
 func (p *waitsPart) arm(w *wait) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	w.armed = time.Now()
 	if w.spec.Timeout >= 0 {
 		w.deadline = w.armed.Add(w.spec.Timeout)
@@ -184,7 +212,7 @@ func (p *waitsPart) arm(w *wait) {
 		if c.Kind == UntilPattern {
 			w.keys[i] = p.follow(&watch{spec: c.Watch, wait: w, cond: i, typed: w.skips(c)}, w.from)
 			w.spec.Until[i].Watch.letGo()
-			w.looks(p.j, c)
+			p.looks(w, c)
 		}
 		if c.Kind == UntilPort {
 			p.armPort(w, i)
@@ -192,37 +220,28 @@ func (p *waitsPart) arm(w *wait) {
 	}
 	if w.catchup != nil {
 		// Once the leader has ended, it writes no more output: matches count that more output could have changed.
-		p.follower.Load().Sync(w.catchup, w.keys, p.j.told())
+		p.j.output.follower.Load().Sync(w.catchup, w.keys, p.j.told())
 	}
-	if w.spec.forInput() {
-		w.lookFrom = p.j.waiting.needLook()
+	if w.spec.has(UntilInput) {
+		w.lookFrom = p.waiting.needLook()
 	}
 	p.armed = append(p.armed, w)
 }
 
 // looks makes a wait pause until its pattern has searched the existing output or the screen.
-func (w *wait) looks(j *Job, c Condition) {
+func (p *waitsPart) looks(w *wait, c Condition) {
 	if c.Watch.Screen {
-		w.glance = j.display.needGlance()
+		w.glance = p.display.needGlance()
 	} else if w.catchup == nil {
 		w.catchup = new(token)
 	}
-}
-
-// barrier returns the present end of each stream, as a barrier for an event.
-func (p *waitsPart) barrier() map[Stream]int64 {
-	after := map[Stream]int64{}
-	for _, st := range p.j.output.streams {
-		after[st.name] = st.spool.End()
-	}
-	return after
 }
 
 // reviewCatchups cuts short the search of existing output for waits whose time is over.
 func (p *waitsPart) reviewCatchups(now time.Time) {
 	for _, w := range p.armed {
 		if until := w.catchupUntil(); !until.IsZero() && !now.Before(until) {
-			w.hasten(p.j)
+			p.hasten(w)
 		}
 	}
 }
@@ -240,10 +259,10 @@ func (w *wait) catchupUntil() (t time.Time) {
 }
 
 // hasten cuts the searches short: the wait is answered from the part searched so far.
-func (w *wait) hasten(j *Job) {
+func (p *waitsPart) hasten(w *wait) {
 	w.hastened = true
 	if w.catchup != nil {
-		j.waits.follower.Load().Hasten(w.catchup)
+		p.j.output.follower.Load().Hasten(w.catchup)
 	}
 	if w.glance != 0 {
 		w.glance, w.partly = 0, true
@@ -259,7 +278,7 @@ func (p *waitsPart) reviewArmed(now time.Time) {
 		reason, index, over := p.verdict(w, now)
 		if over {
 			// Both probes run at the same time, so that their delays do not add up.
-			ports, input := p.asksPorts(w, index, now), reason == "timeout" && p.j.waiting.asksInput(&w.look, now)
+			ports, input := p.asksPorts(w, index, now), reason == "timeout" && p.waiting.asksInput(&w.look, now)
 			if ports || input {
 				return false
 			}
@@ -319,12 +338,12 @@ func (p *waitsPart) holds(w *wait, i int, now time.Time) bool {
 	case UntilBytes:
 		return p.came(w) >= c.Bytes && !p.asks(w, i)
 	case UntilInput:
-		return p.j.waiting.holdsInput(w, &c.Input) && !p.asks(w, i)
+		return p.waiting.holdsInput(w, &w.spec.Until[i].Input) && !p.asks(w, i)
 	case UntilPort:
 		return w.listens(i)
 	case UntilCommand:
 		// At shutdown a command and its shell are ended together; the end of the shell is reported.
-		return p.j.shell.watch.finished(c.Command) && (!p.j.ending.closing || p.j.told()) && !p.asks(w, i)
+		return p.shell.finished(c.Command) && (!p.j.closing || p.j.told()) && !p.asks(w, i)
 	}
 	return false
 }
@@ -338,11 +357,11 @@ func (p *waitsPart) asks(w *wait, i int) bool {
 	w.asked = true
 	for _, c := range w.spec.Until[:i] {
 		if c.Kind == UntilPattern {
-			w.looks(p.j, c)
+			p.looks(w, c)
 		}
 	}
 	if w.catchup != nil {
-		p.follower.Load().Sync(w.catchup, w.keys[:i], false)
+		p.j.output.follower.Load().Sync(w.catchup, w.keys[:i], false)
 	}
 	return true
 }
@@ -380,16 +399,16 @@ func (p *waitsPart) came(w *wait) (n int64) {
 // outcome returns the present result of a wait. It marks the output as read, unless the wait shows the screen
 // instead of output: a client that is shown the screen has read no output.
 func (p *waitsPart) outcome(w *wait, reason string, index int) Outcome {
-	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: p.j.state(), Spec: w.spec, Job: p.j, typed: w.typed}
+	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: p.j.state(), Spec: w.spec, Job: p.j.self, typed: w.typed}
 	if index >= 0 {
 		o.Match, o.MatchStream, o.MatchPlace = w.matches[index], w.streams[index], w.places[index]
 	}
 	o.Port = w.listener(index)
 	if index >= 0 && reason == string(UntilCommand) {
-		o.Command = p.j.shell.command(w.spec.Until[index].Command)
+		o.Command = p.shell.command(w.spec.Until[index].Command)
 	}
 	if w.spec.Screen {
-		o.view = p.j.display.theView()
+		o.view = p.display.theView()
 		if o.MatchPlace != nil {
 			o.shown = w.shown
 		}
@@ -398,14 +417,14 @@ func (p *waitsPart) outcome(w *wait, reason string, index int) Outcome {
 		from := min(w.from[s.Name], s.NextOffset)
 		o.Output[s.Name] = Range{From: from, To: s.NextOffset}
 		if !w.spec.Screen {
-			p.j.reads.unread[s.Name] = max(p.j.reads.unread[s.Name], s.NextOffset)
+			p.j.output.unread[s.Name] = max(p.j.output.unread[s.Name], s.NextOffset)
 		}
 	}
 	return o
 }
 
 func (p *waitsPart) disarm(w *wait) {
-	p.j.actor.lock.Check()
+	p.j.lock.Check()
 	for _, key := range w.keys {
 		p.unfollow(key)
 	}
@@ -420,11 +439,11 @@ func (p *waitsPart) cancel(tok *token) bool {
 		return false
 	}
 	w, err := p.armed[i], p.j.canceled()
-	if w.exec != nil && w.exec.command.Finished {
+	if w.exec != nil && w.exec.isFinished() {
 		return true // The command has finished: its result is the answer.
 	}
 	if w.exec != nil {
-		err = p.j.shell.canceledCommand(w.exec, w.exec.leftBehind())
+		err = w.exec.canceled()
 	}
 	p.armed = slices.Delete(p.armed, i, i+1)
 	p.disarm(w)
@@ -490,4 +509,80 @@ func (p *waitsPart) fail(err *Error) {
 func (p *waitsPart) shutdown(why func() *Error) {
 	p.armHeld()
 	p.abort(why)
+}
+
+// A parting is the last probe of a request that times out: its answer says whether the job waits for input.
+type parting struct {
+	number int       // number of the probe; 0: not requested yet
+	until  time.Time // when the request stops waiting for the probe
+}
+
+// partingTime bounds how long a request that times out waits for its last probe.
+const partingTime = 100 * time.Millisecond
+
+// later returns when a request with this deadline must be answered: at the deadline or, once the last probe has
+// been requested, when the time for that probe is over. Zero: there is no deadline.
+func (l *parting) later(deadline time.Time) time.Time {
+	if l.number != 0 && !deadline.IsZero() {
+		return l.until
+	}
+	return deadline
+}
+
+// drop ends a wait without an answer, and reports whether the wait was armed.
+func (p *waitsPart) drop(w *wait) bool {
+	i := slices.Index(p.armed, w)
+	if w == nil || i < 0 {
+		return false
+	}
+	p.armed = slices.Delete(p.armed, i, i+1)
+	p.disarm(w)
+	return true
+}
+
+func (p *waitsPart) isArmed(w *wait) bool { return slices.Contains(p.armed, w) }
+
+// has reports whether a wait has a condition of this kind.
+func (w *WaitSpec) has(kind ConditionKind) bool {
+	return w != nil && slices.ContainsFunc(w.Until, func(c Condition) bool { return c.Kind == kind })
+}
+
+// waitsFor reports whether an armed wait has a condition of this kind.
+func (p *waitsPart) waitsFor(kind ConditionKind) bool {
+	return slices.ContainsFunc(p.armed, func(w *wait) bool { return w.spec.has(kind) })
+}
+
+// A watch is the object of a follower key: a client's pattern, or a condition of a wait.
+type watch struct {
+	id   int // the client's watchId; 0 for a condition
+	spec WatchSpec
+	wait *wait
+	cond int
+	room *patternRoom // of a client's watch
+
+	typed *typedInput // the input of which the echo does not match; nil = none
+}
+
+// giveBackPatterns gives back the rooms of all patterns of the job, when its loop ends.
+func (p *waitsPart) giveBackPatterns() {
+	for _, w := range p.watches {
+		w.room.giveBack()
+	}
+	clear(p.watches)
+}
+
+// on returns the input if st is the stream with its echo, and nil if not.
+func (t *typedInput) on(st *stream) *echo.Typed {
+	if t == nil || t.st != st.name {
+		return nil
+	}
+	return &t.Typed
+}
+
+// skips returns the input whose echo must not match c, or nil.
+func (w *wait) skips(c Condition) *typedInput {
+	if c.AfterInput == nil && w.afterInput || c.AfterInput != nil && *c.AfterInput {
+		return w.typed
+	}
+	return nil
 }
