@@ -30,7 +30,7 @@ type rule struct {
 var rules = []rule{
 	{
 		pkg:    "cmd/shelld",
-		ours:   []string{"cmd/internal/base", "rpc", "jobs", "jobs/stored", "schema", "conformance", "conformance/record"},
+		ours:   []string{"cmd/internal/base", "client", "client/inprocess", "rpc", "jobs", "jobs/stored", "schema", "conformance", "conformance/record"},
 		theirs: []string{"golang.org/x/term", "golang.org/x/sys"},
 		why:    "the command only wires things up: terminals, patterns and messages are handled where they are understood",
 	},

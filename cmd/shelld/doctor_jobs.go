@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"shelld/client"
+	"shelld/client/inprocess"
 	"shelld/jobs"
 	"shelld/rpc"
 	"shelld/schema"
@@ -57,10 +59,10 @@ func (t *trial) run() {
 	ctx, cancel := context.WithTimeout(context.Background(), trialTime)
 	defer cancel()
 	began := time.Now()
-	s, err := startLocal(rpc.Options{}, func(rpc.Notice) {})
+	s, err := startLocal(rpc.Options{}, func(client.Event) {})
 	if err != nil {
 		advice := "report this as a fault of shelld"
-		if errors.Is(err, errNoJobs) {
+		if errors.Is(err, inprocess.ErrNoJobs) {
 			advice = "run shelld on Linux, macOS or Windows, where jobs can be run"
 		}
 		t.add("keeper", jobs.GradeMissing, "no server", err.Error(), adviceFor(err, advice), nil)
@@ -85,7 +87,7 @@ func (t *trial) run() {
 func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 	if err := t.tryShort(ctx, s, schema.ModePipe); err != nil {
 		fix := "allow fork, exec and sockets in the sandbox around shelld, and raise the limits on processes"
-		if call, ok := errors.AsType[*rpc.CallError](err); ok && call.Kind == schema.KindBadWorkingDirectory {
+		if call, ok := errors.AsType[*client.Error](err); ok && call.Kind == schema.KindBadWorkingDirectory {
 			fix = "cd to a directory that is there"
 		}
 		t.add("keeper", jobs.GradeMissing, "no job can be started", explainCall(err), adviceFor(err, fix), nil)
