@@ -36,7 +36,7 @@ var rules = []rule{
 	},
 	{
 		pkg:    "cmd/shelld-mcp",
-		ours:   []string{"cmd/internal/base", "rpc", "jobs", "schema"},
+		ours:   []string{"cmd/internal/base", "client", "client/inprocess", "rpc", "schema"},
 		theirs: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go", "golang.org/x/term", "golang.org/x/sys"},
 		why:    "the MCP front end is a client like any other: what it needs and the protocol lacks is missing in the protocol",
 	},
