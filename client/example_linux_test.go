@@ -115,7 +115,7 @@ func Example_shell() {
 func Example_screenshot() {
 	c := must(client.Start(ctx, client.Options{}))
 	defer c.Close()
-	vim := must(c.Start(ctx, client.Line("vim -u NONE -i NONE"), func(p *schema.JobStartParams) { p.Cols, p.Rows = new(int64(60)), new(int64(12)) }))
+	vim := must(c.Start(ctx, client.Line("vim -u NONE -i NONE -n"), func(p *schema.JobStartParams) { p.Cols, p.Rows = new(int64(60)), new(int64(12)) }))
 	must(vim.Question(ctx))
 	vim.Write(ctx, "ihello")
 	fmt.Println(must(vim.Wait(ctx, client.OnScreen("^hello$", "m"))).Reason)
