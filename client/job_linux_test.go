@@ -24,13 +24,17 @@ func onPipes(p *schema.JobStartParams) { p.Mode = new(schema.ModePipe) }
 
 // TestFlood: 100 MB of output come whole through the loop, in little memory.
 func TestFlood(t *testing.T) {
+	all := 100_000_000
+	if testing.Short() {
+		all = 20_000_000
+	}
 	c := start(t, client.Options{})
-	j, err := c.Start(t.Context(), client.Line("seq 13000000 | head -c 100000000"), onPipes, client.Lossless)
+	j, err := c.Start(t.Context(), client.Line(fmt.Sprintf("seq 13000000 | head -c %d", all)), onPipes, client.Lossless)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := sha256.New()
-	numbers(want, 100_000_000)
+	numbers(want, all)
 	got, n, most := sha256.New(), 0, uint64(0)
 	var memory runtime.MemStats
 	for chunk, err := range j.Output(t.Context()) {
@@ -46,9 +50,9 @@ func TestFlood(t *testing.T) {
 			most = max(most, memory.HeapInuse)
 		}
 	}
-	equal(t, "bytes", n, 100_000_000)
+	equal(t, "bytes", n, all)
 	equal(t, "checksum", fmt.Sprintf("%x", got.Sum(nil)), fmt.Sprintf("%x", want.Sum(nil)))
-	if most > 64<<20 {
+	if most > 40<<20 {
 		t.Errorf("%d MiB of memory were in use", most>>20)
 	}
 }
@@ -180,8 +184,12 @@ func TestCancelledCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	goroutines, files := runtime.NumGoroutine(), descriptors(t)
+	calls := 1000
+	if testing.Short() {
+		calls = 100
+	}
 	var all sync.WaitGroup
-	for i := range 1000 {
+	for i := range calls {
 		if i%50 == 0 {
 			all.Wait()
 		}
