@@ -33,7 +33,8 @@ type Options struct {
 	// OnConfirm returns whether an action that Initialize.Options.Confirm names may be done. An error denies it.
 	OnConfirm func(ctx context.Context, ask schema.ClientConfirmParams) (schema.ConfirmOutcome, error)
 	// OnEvent gets the events of Initialize.Options.Events of every job, in order, or by default all but output and
-	// screenChanged. It is called by a goroutine of its own: it may make calls, and events wait in memory meanwhile.
+	// screenChanged. It is called by a goroutine of its own: events wait in memory meanwhile, and it may make calls, except
+	// Close, which waits for it.
 	OnEvent func(Event)
 	// Trace gets every message in either direction. It must not call the client.
 	Trace func(sent bool, body []byte)
@@ -44,21 +45,21 @@ type Options struct {
 
 // A Client is a server with the one client that speaks to it. Its methods may be called from any goroutine.
 //
-// Goroutines: that of its [Conn]; one that calls OnEvent, if that is set; of a server that is a process one that reads
+// Goroutines: those of its [Conn]; one that calls OnEvent, if that is set; of a server that is a process one that reads
 // its stderr, and one that waits for its end. All of them end with the server, and Close waits for that.
 type Client struct {
-	*Conn
 	Info schema.InitializeResult // what the server has answered to initialize
 
+	conn      *Conn
 	transport transport
 	events    *queue[Event]      // for OnEvent; nil: it is not set
 	told      chan struct{}      // closed when OnEvent is called no more
 	base      []schema.EventName // of each job, for OnEvent
-	stop      func() bool        // detaches the context of Start
 	closing   sync.Once
 	closed    error // the result of Close
 
-	mu    sync.Mutex
+	mu    sync.Mutex      // guards the following fields
+	stop  func() bool     // detaches the context of Start; nil: there is nothing to detach
 	feeds map[int64]*feed // of the jobs whose output is being read, by handle
 }
 
@@ -78,19 +79,19 @@ func Connect(ctx context.Context, in io.Reader, out io.WriteCloser, o Options) (
 
 // newClient returns a client of a server that is not initialized yet.
 func newClient(in io.Reader, out io.Writer, t transport, o Options) *Client {
-	c := &Client{transport: t, feeds: map[int64]*feed{}, stop: func() bool { return true }}
+	c := &Client{transport: t, feeds: map[int64]*feed{}, base: eventsOf(o)}
 	if o.OnEvent != nil {
 		c.events, c.told = newQueue[Event](), make(chan struct{})
 	}
-	c.Conn = newConn(in, out, c.event, o.Trace, t.why)
+	c.conn = newConn(in, out, c.event, o.Trace, t.why)
 	if o.OnEvent != nil {
 		go c.tell(o.OnEvent)
 	}
 	if t.ended == nil {
-		c.transport.ended = c.Done()
+		c.transport.ended = c.conn.Done()
 	}
 	if t.kill == nil {
-		c.transport.kill = func() { _ = c.rpc.Close() } // It fails if the connection has ended already.
+		c.transport.kill = func() { _ = c.conn.rpc.Close() } // It fails if the connection has ended already.
 	}
 	return c
 }
@@ -99,6 +100,8 @@ func newClient(in io.Reader, out io.Writer, t transport, o Options) *Client {
 func (c *Client) begin(ctx context.Context, path string, o Options) (*Client, error) {
 	err := c.initialize(ctx, o)
 	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.stop = context.AfterFunc(ctx, func() { _ = c.Close() }) // A later Close returns the error.
 		return c, nil
 	}
@@ -117,7 +120,7 @@ func (c *Client) begin(ctx context.Context, path string, o Options) (*Client, er
 func (c *Client) initialize(ctx context.Context, o Options) error {
 	foreign := make(chan struct{}) // closed when the other side asks something first, such as what it was sent
 	once := sync.OnceFunc(func() { close(foreign) })
-	c.Answer(func(context.Context, string, json.RawMessage) (any, error) {
+	c.conn.Answer(func(context.Context, string, json.RawMessage) (any, error) {
 		once()
 		return nil, errors.New("nothing is initialized yet")
 	})
@@ -129,7 +132,7 @@ func (c *Client) initialize(ctx context.Context, o Options) error {
 	defer stop()
 	var info schema.InitializeResult
 	answered := make(chan error, 1)
-	go func() { answered <- c.Conn.Call(context.Background(), "initialize", c.params(o), &info) }()
+	go func() { answered <- c.conn.Call(context.Background(), "initialize", c.params(o), &info) }()
 	var err error
 	select {
 	case err = <-answered:
@@ -156,11 +159,11 @@ func (c *Client) initialize(ctx context.Context, o Options) error {
 	case len(c.Info.Capabilities.Modes) == 0:
 		return fmt.Errorf("%w: %s", ErrUnsupported, strings.Join(c.Info.Capabilities.TreeControl.NotReached, "; "))
 	}
-	c.Answer(answerer(o))
-	return c.Notify("initialized", struct{}{})
+	c.conn.Answer(answerer(o))
+	return c.conn.Notify("initialized", struct{}{})
 }
 
-// params returns the params of initialize, and sets the events of jobs.
+// params returns the params of initialize.
 func (c *Client) params(o Options) schema.InitializeParams {
 	p := o.Initialize
 	p.ProtocolVersion = new(protocolVersion)
@@ -175,23 +178,30 @@ func (c *Client) params(o Options) schema.InitializeParams {
 	if p.Options != nil {
 		options = *p.Options
 	}
-	switch {
-	case o.OnEvent == nil:
-		options.Events = []string{} // Nothing would read them.
-	case options.Events == nil:
-		for _, name := range []schema.EventName{
-			schema.EventNameStarted, schema.EventNamePatternMatched, schema.EventNameWatchRemoved, schema.EventNameStateChanged,
-			schema.EventNameWaitingForInput, schema.EventNameCommandFinished, schema.EventNameExited, schema.EventNameClosed,
-		} {
-			options.Events = append(options.Events, string(name))
-		}
-	}
-	c.base = []schema.EventName{}
-	for _, name := range options.Events {
-		c.base = append(c.base, schema.EventName(name))
+	options.Events = []string{}
+	for _, name := range c.base {
+		options.Events = append(options.Events, string(name))
 	}
 	p.Options = &options
 	return p
+}
+
+// eventsOf returns the events that OnEvent gets of every job: none if nothing would read them.
+func eventsOf(o Options) []schema.EventName {
+	switch {
+	case o.OnEvent == nil:
+		return []schema.EventName{}
+	case o.Initialize.Options == nil || o.Initialize.Options.Events == nil:
+		return []schema.EventName{
+			schema.EventNameStarted, schema.EventNamePatternMatched, schema.EventNameWatchRemoved, schema.EventNameStateChanged,
+			schema.EventNameWaitingForInput, schema.EventNameCommandFinished, schema.EventNameExited, schema.EventNameClosed,
+		}
+	}
+	names := []schema.EventName{}
+	for _, name := range o.Initialize.Options.Events {
+		names = append(names, schema.EventName(name))
+	}
+	return names
 }
 
 // answerer returns the function that answers the server's requests by the callbacks.
@@ -245,12 +255,12 @@ func (c *Client) event(e Event) {
 // does for output that is asked for in this way.
 func (c *Client) tell(onEvent func(Event)) {
 	defer close(c.told)
-	for e := range c.events.all(context.Background(), c.Done()) {
+	for e := range c.events.all(context.Background(), c.conn.Done()) {
 		onEvent(e)
 		if e.Method == "job/output" {
 			var p schema.JobOutputParams
 			if e.Decode(&p) == nil {
-				_ = c.Notify("job/ack", ack(p.Handle, p.Stream, p.Offset+p.Bytes)) // The next call notices a lost server.
+				_ = c.conn.Notify("job/ack", ack(p.Handle, p.Stream, p.Offset+p.Bytes)) // The next call notices a lost server.
 			}
 		}
 	}
@@ -263,8 +273,14 @@ func (c *Client) wants(name schema.EventName) bool { return slices.Contains(c.ba
 // $/cancelRequest; the error is then that of ctx, and an *Error of the kind canceled. A request that was answered all
 // the same has its result.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
-	return c.call(ctx, method, params, result, nil)
+	return c.conn.call(ctx, method, params, result, nil)
 }
+
+// Notify sends a notification.
+func (c *Client) Notify(method string, params any) error { return c.conn.Notify(method, params) }
+
+// Done returns a channel that is closed when the server has ended its output.
+func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
 
 // A Caller makes calls: a *Client or a *Conn.
 type Caller interface {
@@ -289,11 +305,16 @@ const closeSlack = 15 * time.Second
 // killed. It may be called several times, and from several goroutines.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
-		c.stop()
+		c.mu.Lock()
+		stop := c.stop
+		c.mu.Unlock()
+		if stop != nil {
+			stop()
+		}
 		go func() {
 			// Errors do not matter: the end of its input ends the server too, and frees this goroutine.
-			_, _ = c.Send("shutdown", struct{}{})
-			_ = c.Notify("exit", struct{}{})
+			_, _ = c.conn.Send("shutdown", struct{}{})
+			_ = c.conn.Notify("exit", struct{}{})
 			_ = c.transport.out.Close()
 		}()
 		limit := time.NewTimer(closeSlack + time.Duration(c.Info.Limits.ShutdownGraceMs)*time.Millisecond)
@@ -306,7 +327,7 @@ func (c *Client) Close() error {
 			c.transport.kill()
 			<-c.transport.ended
 		}
-		<-c.Done()
+		<-c.conn.Done()
 		if c.told != nil {
 			<-c.told
 		}

@@ -46,14 +46,15 @@ func (c *Client) Start(ctx context.Context, command Command, edit ...func(*schem
 	return j, nil
 }
 
-// abandon ends a job whose start, with a wait, has failed: nobody has its handle.
+// abandon ends a job that was started although the request has failed: its wait was cancelled, or the answer was too
+// long. The caller has no handle of it. Errors of other kinds name other jobs.
 func (c *Client) abandon(err error) {
 	e, ok := errors.AsType[*Error](err)
-	if !ok {
+	if !ok || e.Kind != schema.KindCanceled && e.Kind != schema.KindLimitExceeded {
 		return
 	}
 	var data struct{ Handle int64 }
-	if json.Unmarshal(e.Data, &data) == nil && data.Handle != 0 && e.Kind == schema.KindCanceled {
+	if json.Unmarshal(e.Data, &data) == nil && data.Handle != 0 {
 		_ = (&Job{Handle: data.Handle, client: c}).Close() // The other error is the reason.
 	}
 }

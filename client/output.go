@@ -99,7 +99,7 @@ func (j *Job) Output(ctx context.Context) iter.Seq2[Chunk, error] {
 		if r.done() {
 			return
 		}
-		for p := range f.all(ctx, j.client.Done()) {
+		for p := range f.all(ctx, j.client.conn.Done()) {
 			more, err := r.take(&p, yield)
 			if err != nil {
 				yield(Chunk{}, err)
@@ -112,7 +112,7 @@ func (j *Job) Output(ctx context.Context) iter.Seq2[Chunk, error] {
 			yield(Chunk{}, fmt.Errorf("the output of job %d was not read to its end: %w", j.Handle, err))
 			return
 		}
-		yield(Chunk{}, j.client.lost(ErrServerGone))
+		yield(Chunk{}, j.client.conn.lost(ErrServerGone))
 	}
 }
 
@@ -122,7 +122,7 @@ func (j *Job) subscribe(ctx context.Context, f *feed) (*schema.JobState, error) 
 	c := j.client
 	p := schema.JobSubscribeParams{Handle: handleID(j.Handle), From: json.RawMessage(`"start"`), WhenSlow: new(schema.WhenSlowBlock), Events: c.withOutput()}
 	var r schema.JobSubscribeResult
-	err := c.call(ctx, "job/subscribe", p, &r, func() {
+	err := c.conn.call(ctx, "job/subscribe", p, &r, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		f.live = true
@@ -156,10 +156,10 @@ func (j *Job) leave() {
 	c.mu.Unlock()
 	// An error means that the server, or the job, has ended.
 	if len(c.base) == 0 {
-		_, _ = c.Send("job/unsubscribe", schema.JobUnsubscribeParams{Handle: handleID(j.Handle)})
+		_, _ = c.conn.Send("job/unsubscribe", schema.JobUnsubscribeParams{Handle: handleID(j.Handle)})
 		return
 	}
-	_, _ = c.Send("job/subscribe", schema.JobSubscribeParams{Handle: handleID(j.Handle), Events: c.base, WhenSlow: new(schema.WhenSlowSpool)})
+	_, _ = c.conn.Send("job/subscribe", schema.JobSubscribeParams{Handle: handleID(j.Handle), Events: c.base, WhenSlow: new(schema.WhenSlowSpool)})
 }
 
 // A reading is the state of one loop over the output of a job.
@@ -199,7 +199,7 @@ func (r *reading) take(p *piece, yield func(Chunk, error) bool) (bool, error) {
 	// The server counts from the offset at which output begins, and stops a window behind what was acknowledged.
 	if window := or(r.window, 1<<20); p.Gap != nil || r.at[p.Stream]-r.acked[p.Stream] >= window/4 {
 		r.acked[p.Stream] = r.at[p.Stream]
-		if err := r.job.client.Notify("job/ack", ack(p.Handle, p.Stream, r.at[p.Stream])); err != nil {
+		if err := r.job.client.conn.Notify("job/ack", ack(p.Handle, p.Stream, r.at[p.Stream])); err != nil {
 			return false, err
 		}
 	}
@@ -251,12 +251,11 @@ func (j *Job) Lines(ctx context.Context) iter.Seq2[string, error] {
 				line, after, whole := strings.Cut(text, "\n")
 				if begun := rest[chunk.Stream]; len(begun) > 0 || !whole {
 					begun = append(begun, line...)
-					line = string(begun)
-					rest[chunk.Stream] = begun[:0]
 					if !whole && len(begun) < maxLineBytes {
 						rest[chunk.Stream] = begun
 						break
 					}
+					line, rest[chunk.Stream] = string(begun), begun[:0]
 				}
 				if !yield(strings.TrimSuffix(line, "\r"), nil) {
 					return

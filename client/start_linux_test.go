@@ -144,6 +144,47 @@ func TestGarbage(t *testing.T) {
 	none(t)
 }
 
+// TestServerStops: a server that neither answers nor ends is given up, and killed.
+func TestServerStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for 20 seconds")
+	}
+	t.Parallel()
+	c, err := client.Start(t.Context(), client.Options{Path: filepath.Join(programs, "stops")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err = c.Run(ctx, client.Line("true"))
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "did not answer the cancellation") {
+		t.Error(err)
+	}
+	if err := c.Close(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Error(err)
+	}
+}
+
+// TestCancelledStartOfJob: a job whose start was cancelled while it waits is ended.
+func TestCancelledStartOfJob(t *testing.T) {
+	c := start(t, client.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err := c.Start(ctx, client.Line("sleep 1000"), func(p *schema.JobStartParams) {
+		p.Wait = &schema.Wait{Until: []schema.Condition{{Pattern: new("ready")}}}
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	r, err := client.Call[schema.JobListResult](t.Context(), c, "job/list", schema.JobListParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Jobs) != 1 || r.Jobs[0].Status != schema.StatusClosed {
+		t.Errorf("jobs: %+v", r.Jobs)
+	}
+}
+
 // TestContextEndsServer: the end of the context of Start ends the server and its jobs.
 func TestContextEndsServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
