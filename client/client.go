@@ -22,7 +22,7 @@ const protocolVersion = "1"
 type Options struct {
 	Path   string    // the program of the server; "": $SHELLD, or else shelld on PATH
 	Args   []string  // its arguments, such as "serve", "-log", "debug"
-	Stderr io.Writer // gets what the server writes to stderr; nil: only errors quote it
+	Stderr io.Writer // gets the log of the server, its stderr; nil: only errors quote it
 
 	// Initialize are the params of initialize. The client sets the protocol's version and its own capabilities in them.
 	Initialize schema.InitializeParams
@@ -33,8 +33,8 @@ type Options struct {
 	// OnConfirm returns whether an action that Initialize.Options.Confirm names may be done. An error denies it.
 	OnConfirm func(ctx context.Context, ask schema.ClientConfirmParams) (schema.ConfirmOutcome, error)
 	// OnEvent gets the events of Initialize.Options.Events of every job, in order, or by default all but output and
-	// screenChanged. It is called by a goroutine of its own: events wait in memory meanwhile, and it may make calls, except
-	// Close, which waits for it.
+	// screenChanged. It is called by a goroutine of its own: events wait in memory meanwhile, and it may make calls,
+	// except Close, which waits for it.
 	OnEvent func(Event)
 	// Trace gets every message in either direction. It must not call the client.
 	Trace func(sent bool, body []byte)
@@ -48,12 +48,12 @@ type Options struct {
 // Goroutines: those of its [Conn]; one that calls OnEvent, if that is set; of a server that is a process one that reads
 // its stderr, and one that waits for its end. All of them end with the server, and Close waits for that.
 type Client struct {
-	Info schema.InitializeResult // what the server has answered to initialize
+	Info schema.InitializeResult // the result of initialize
 
 	conn      *Conn
 	transport transport
 	events    *queue[Event]      // for OnEvent; nil: it is not set
-	told      chan struct{}      // closed when OnEvent is called no more
+	told      chan struct{}      // closed after the last call of OnEvent
 	base      []schema.EventName // of each job, for OnEvent
 	closing   sync.Once
 	closed    error // the result of Close
@@ -71,8 +71,8 @@ type transport struct {
 	why   func() error    // the error for calls that were not answered; nil: as the Conn says
 }
 
-// Connect initializes a server that reads out and writes in. Close closes out, and in if it is an io.Closer. Path, Args
-// and Stderr of the options are not used.
+// Connect initializes a server: in is its output, and out its input. Close closes out, and in if it is an io.Closer.
+// The options Path, Args and Stderr are not used.
 func Connect(ctx context.Context, in io.Reader, out io.WriteCloser, o Options) (*Client, error) {
 	return newClient(in, out, transport{out: out}, o).begin(ctx, "", o)
 }
@@ -118,7 +118,7 @@ func (c *Client) begin(ctx context.Context, path string, o Options) (*Client, er
 
 // initialize sends initialize, and checks its answer.
 func (c *Client) initialize(ctx context.Context, o Options) error {
-	foreign := make(chan struct{}) // closed when the other side asks something first, such as what it was sent
+	foreign := make(chan struct{}) // closed when the other side sends a request first, such as an echo of ours
 	once := sync.OnceFunc(func() { close(foreign) })
 	c.conn.Answer(func(context.Context, string, json.RawMessage) (any, error) {
 		once()
@@ -233,7 +233,7 @@ func answerer(o Options) Answerer {
 	}
 }
 
-// event passes an event to those who want it. It runs on the reading goroutine, and never waits.
+// event passes an event to the feed of its job and to OnEvent. It runs on the reading goroutine, and never waits.
 func (c *Client) event(e Event) {
 	switch name := schema.EventName(strings.TrimPrefix(e.Method, "job/")); name {
 	case schema.EventNameOutput:

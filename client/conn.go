@@ -30,8 +30,8 @@ func (e Event) Decode(v any) error { return json.Unmarshal(e.Params, v) }
 // arrival, passes the server's requests to another one, and leaves everything else, such as initialize, to its user. A
 // [Client] has one, and most programs need only that.
 //
-// Request ids, pending calls, dispatch and answers are those of jsonrpc2.Conn. What is added is the protocol's own:
-// withdrawn requests in both directions, and errors with a kind.
+// Request ids, pending calls, dispatch and answers are those of jsonrpc2.Conn. Conn adds the rules of the
+// protocol: withdrawn requests in both directions, and errors with a kind.
 //
 // Goroutines: one reads the input until that ends, and calls the event function. Call, Send and Notify may be called
 // from any goroutine except from that function. Each request of the server has a goroutine that calls the Answerer and
@@ -41,7 +41,7 @@ type Conn struct {
 	rpc    *jsonrpc2.Conn
 	stream *stream
 	event  func(Event)
-	why    func() error // the error for calls that were not answered; nil: what the connection itself knows
+	why    func() error // the error for calls that were not answered; nil: the last message, if that was invalid
 
 	last atomic.Uint64 // the last request's id
 
@@ -110,8 +110,8 @@ func (s *SentCall) ID() string { return strconv.FormatUint(s.id.Num, 10) }
 // is called.
 func (c *Conn) Send(method string, params any) (*SentCall, error) { return c.send(method, params, nil) }
 
-// send is Send with a function, which may be nil, that is called on the reading goroutine when the answer is read: after
-// the events before it, and ahead of those behind it.
+// send is Send with a function, which may be nil, that is called on the reading goroutine when the answer is read:
+// after the events before it, and ahead of those behind it.
 func (c *Conn) send(method string, params any, mark func()) (*SentCall, error) {
 	id := jsonrpc2.ID{Num: c.last.Add(1)} // Chosen here: a withdrawal has to name it.
 	if mark != nil {
@@ -201,7 +201,7 @@ func (c *Conn) badMessage() error {
 	return nil
 }
 
-// A handler passes on what the library has read. It runs on the reading goroutine.
+// A handler passes on the requests and notifications that the library has read. It runs on the reading goroutine.
 type handler struct{ *Conn }
 
 func (h handler) Handle(ctx context.Context, rpc *jsonrpc2.Conn, req *jsonrpc2.Request) {

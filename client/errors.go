@@ -95,8 +95,8 @@ func (e *MessageError) Error() string {
 }
 
 // A StartError is the error of a server that could not be used: its program is missing, is no shelld, or speaks another
-// version of the protocol, or its system cannot run jobs. errors.Is finds exec.ErrNotFound, ErrNotShelld, ErrVersion and
-// ErrUnsupported in it.
+// version of the protocol, or its system cannot run jobs. errors.Is finds exec.ErrNotFound, ErrNotShelld, ErrVersion
+// and ErrUnsupported in it.
 type StartError struct {
 	Path string // the program; "" for a connection over given streams
 	Err  error
@@ -150,7 +150,7 @@ func (e *QuestionError) Error() string {
 	return "the program did not ask for input: the wait ended with the reason " + string(e.Outcome.Reason)
 }
 
-// tailBytes is how much of what was written to stderr an error quotes.
+// tailBytes is how much of stderr an error quotes: its last bytes.
 const tailBytes = 2000
 
 func tail(text string) string {

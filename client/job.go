@@ -86,12 +86,12 @@ func (j *Job) Exec(ctx context.Context, command string, edit ...func(*schema.Job
 	return Call[schema.JobExecResult](ctx, j.client, "job/exec", p)
 }
 
-// Screen returns what the terminal shows, as text.
+// Screen returns the screen of the terminal, as text.
 func (j *Job) Screen(ctx context.Context) (*schema.JobScreenResult, error) {
 	return Call[schema.JobScreenResult](ctx, j.client, "job/screen", schema.JobScreenParams{Handle: handleID(j.Handle)})
 }
 
-// Screenshot returns what the terminal shows, as a picture in PNG.
+// Screenshot returns the screen of the terminal, as a picture in PNG.
 func (j *Job) Screenshot(ctx context.Context) ([]byte, error) {
 	r, err := Call[schema.JobScreenResult](ctx, j.client, "job/screen", schema.JobScreenParams{Handle: handleID(j.Handle), Format: new(schema.ScreenFormatPng)})
 	if err != nil {
@@ -100,8 +100,8 @@ func (j *Job) Screenshot(ctx context.Context) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(or(r.Png, ""))
 }
 
-// Kill ends the job with everything that it has started: TERM, and after grace KILL. The result lists what was ended,
-// and survivors that could not be.
+// Kill ends the job with everything that it has started: TERM, and after grace KILL. The result lists the
+// processes that were ended, and survivors that could not be.
 func (j *Job) Kill(ctx context.Context, grace time.Duration) (*schema.JobKillResult, error) {
 	return Call[schema.JobKillResult](ctx, j.client, "job/kill", schema.JobKillParams{Handle: handleID(j.Handle), GraceMs: new(grace.Milliseconds())})
 }
@@ -111,8 +111,8 @@ const (
 	closeTime  = 30 * time.Second
 )
 
-// Close ends the job with everything that it has started, as Kill does, with a grace of half a second. It is no error if
-// the job, or the server, has ended already; it is one if a process could not be ended.
+// Close ends the job with everything that it has started, as Kill does, with a grace of half a second. It is no error
+// if the job, or the server, has ended already; it is one if a process could not be ended.
 func (j *Job) Close() error {
 	ctx, stop := context.WithTimeout(context.Background(), closeTime)
 	defer stop()

@@ -145,8 +145,8 @@ func lines(t *testing.T, j *client.Job) func(func(string) bool) {
 	}
 }
 
-// TestOutputEnds: a loop over output ends with an error when its context or the server ends, and a second loop at a time
-// is refused.
+// TestOutputEnds: a loop over output ends with an error when its context or the server ends, and a second loop at a
+// time is refused.
 func TestOutputEnds(t *testing.T) {
 	c := start(t, client.Options{})
 	j, err := c.Start(t.Context(), client.Line("echo begin; sleep 1000"))

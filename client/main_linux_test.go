@@ -20,8 +20,8 @@ import (
 // watchdog limits steps that normally take a second.
 const watchdog = 60 * time.Second
 
-// roles are what this binary does in place of the tests, by the name under which it is run. They stand for programs that
-// are no shelld, or one that fails.
+// roles are what this binary does in place of the tests, by the name under which it is run. They stand for programs
+// that are no shelld, or one that fails.
 var roles = map[string]func(){
 	"quiet":   func() { _, _ = io.Copy(io.Discard, os.Stdin) },
 	"echo":    func() { _, _ = io.Copy(os.Stdout, os.Stdin) },

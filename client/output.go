@@ -21,11 +21,11 @@ type Chunk struct {
 	Gap    *schema.Gap // the range ahead of it that the server has not kept; nil: none
 }
 
-// A feed has the output of a job that is being read. The server sends no more of it than its window ahead of what was
-// acknowledged, so that a feed stays short.
+// A feed has the output of a job that is being read. The server stops a window ahead of the last acknowledgement, so
+// that a feed stays short.
 type feed struct {
 	*queue[piece]
-	live bool // guarded by Client.mu: the server has answered job/subscribe; what came before belongs to nobody
+	live bool // guarded by Client.mu: the server has answered job/subscribe; earlier events are not for this feed
 }
 
 // A piece is an event in a feed: output, or its end.
@@ -67,12 +67,12 @@ func (c *Client) feed(e Event, end bool) bool {
 
 // Lossless is an edit for Client.Start: from its first byte on, the program waits until its output is read. Without it,
 // a program may have written more before a loop over Output begins than the server keeps, and the loop gets a gap. With
-// it, a program whose output nobody reads stops after some hundred kilobytes.
+// it, a program with unread output stops after some hundred kilobytes.
 func Lossless(p *schema.JobStartParams) { p.WhenSlow = new(schema.WhenSlowBlock) }
 
-// Output returns the output of a job, from its first byte to the end of its command. A slow loop slows down the program:
-// each piece is acknowledged when the loop asks for the next one, and the program's writes wait. Leaving the loop lets
-// the program go on at full speed.
+// Output returns the output of a job, from its first byte to the end of its command. A slow loop slows down the
+// program: each piece is acknowledged when the loop asks for the next one, and the program's writes wait. Leaving the
+// loop lets the program go on at full speed.
 //
 // The loop gets an error at most once, as its last item: that of ctx, or a *GoneError.
 func (j *Job) Output(ctx context.Context) iter.Seq2[Chunk, error] {
@@ -147,8 +147,8 @@ func (c *Client) withOutput() []schema.EventName {
 	return names
 }
 
-// leave ends the reading of the output. Nothing waits for the answer: what is sent before it has no feed, and is
-// dropped.
+// leave ends the reading of the output. Nothing waits for the answer: output that comes before it has no feed,
+// and is dropped.
 func (j *Job) leave() {
 	c := j.client
 	c.mu.Lock()
@@ -196,7 +196,7 @@ func (r *reading) take(p *piece, yield func(Chunk, error) bool) (bool, error) {
 		return false, nil
 	}
 	r.at[p.Stream] = p.Offset + p.Bytes
-	// The server counts from the offset at which output begins, and stops a window behind what was acknowledged.
+	// The server counts from the offset at which output begins, and stops a window behind the last acknowledgement.
 	if window := or(r.window, 1<<20); p.Gap != nil || r.at[p.Stream]-r.acked[p.Stream] >= window/4 {
 		r.acked[p.Stream] = r.at[p.Stream]
 		if err := r.job.client.conn.Notify("job/ack", ack(p.Handle, p.Stream, r.at[p.Stream])); err != nil {

@@ -16,11 +16,11 @@ import (
 // behind holds them then.
 const pipeTime = time.Second
 
-// Start starts a server as a child process, and initializes it. When ctx is done, the server and all its jobs are ended,
-// as by Close.
+// Start starts a server as a child process, and initializes it. When ctx is done, the server and all its jobs are
+// ended, as by Close.
 //
-// The program is Options.Path, or $SHELLD, or shelld on PATH. It is started directly, without a shell. The death of this
-// process ends the server, and that of the server all its jobs.
+// The program is Options.Path, or $SHELLD, or shelld on PATH. It is started directly, without a shell. The death of
+// this process ends the server, and that of the server all its jobs.
 func Start(ctx context.Context, o Options) (*Client, error) {
 	path := o.Path
 	if path == "" {

@@ -6,7 +6,7 @@ import (
 	"shelld/schema"
 )
 
-// A Command is what a job runs: see [Line], [Argv] and [Shell].
+// A Command is the command of a job: see [Line], [Argv] and [Shell].
 type Command struct {
 	line, shell *string
 	argv        []string
@@ -47,8 +47,8 @@ const maxOutput = 1 << 20
 // Run runs a command to its end, without a terminal. A status other than 0 is no error: see [Result.Err]. If ctx is
 // done first, the command is ended with everything that it has started.
 //
-// The params of job/run can be edited. By default there is no time limit but that of ctx, and the result has up to 1 MiB
-// of each stream, head and tail.
+// The params of job/run can be edited. By default there is no time limit but that of ctx, and the result has up to 1
+// MiB of each stream, head and tail.
 func (c *Client) Run(ctx context.Context, command Command, edit ...func(*schema.JobRunParams)) (*Result, error) {
 	p := schema.JobRunParams{
 		Command: command.line, Argv: command.argv, Shell: command.shell,

@@ -14,7 +14,7 @@ import (
 
 // A stream is the jsonrpc2.ObjectStream of a connection: one JSON object a line.
 //
-// The library decodes what it gets several times, result and params into values that nobody uses. So it gets a message
+// The library decodes each message several times, result and params into values that are not used. So it gets a message
 // without them, and restore, its hook between reading and dispatching, puts them back as the server has spelled them.
 type stream struct {
 	in     *bufio.Reader
@@ -22,7 +22,7 @@ type stream struct {
 	closer io.Closer // of the input; nil: the input cannot be closed
 	trace  func(sent bool, body []byte)
 
-	bad atomic.Pointer[MessageError] // what has ended reading; nil: the end of the input, or nothing yet
+	bad atomic.Pointer[MessageError] // the invalid message that has ended reading; nil: none
 
 	// Owned by the reading goroutine:
 	params, result json.RawMessage // of the message that was read last
@@ -95,8 +95,8 @@ func (s *stream) ended(err error) error {
 	return io.EOF
 }
 
-// readLine returns the next line without white space around it, and an error once there is none. What does not begin
-// like an object is an error at its first byte: a program that is no server may never end its line.
+// readLine returns the next line without white space around it, and an error once there is none. A line
+// that does not begin like an object is an error at its first byte: a program that is no server may never end it.
 func (s *stream) readLine() ([]byte, error) {
 	for {
 		first, err := s.in.ReadByte()

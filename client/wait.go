@@ -9,8 +9,8 @@ import (
 	"shelld/schema"
 )
 
-// A Fact is what a wait waits for, or how: the first of several that holds ends it. The end of the job's command ends
-// every wait except one for Closed.
+// A Fact is a condition or an option of a wait. The first condition that holds ends the wait. The end of the job's
+// command ends every wait except one for Closed.
 type Fact func(*schema.Wait)
 
 func until(c schema.Condition) Fact {
@@ -26,7 +26,8 @@ func Closed() Fact { return until(schema.Condition{Closed: new(true)}) }
 // Input waits until the program waits for input.
 func Input() Fact { return until(schema.Condition{Input: json.RawMessage("true")}) }
 
-// Pattern waits for a match in the output, of an ECMAScript regular expression. flags are those of ECMAScript: i, m, s, u.
+// Pattern waits for a match in the output, of an ECMAScript regular expression. flags are those of ECMAScript: i, m, s,
+// u.
 func Pattern(expression string, flags ...string) Fact {
 	return until(withFlags(schema.Condition{Pattern: &expression}, flags))
 }
@@ -149,7 +150,7 @@ func (j *Job) Answer(ctx context.Context, line string, facts ...Fact) (*Outcome,
 	return j.seen(*r.Outcome), nil
 }
 
-// seen notes for Answer what the job waits for.
+// seen notes the wait for input of an outcome, for the next Answer.
 func (j *Job) seen(o schema.Outcome) *Outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 // Goroutines: one serves. It ends when the client has sent exit or has closed In, or when Stop is called, and releases
 // everything.
 type Server struct {
-	Out io.ReadCloser  // what the server writes; it ends with the server
-	In  io.WriteCloser // what the server reads: its end ends the server
+	Out io.ReadCloser  // the output of the server; it ends with the server
+	In  io.WriteCloser // the input of the server: its end ends the server
 
 	stop context.CancelFunc
 	over chan struct{} // closed when the server has ended and released everything
