@@ -19,13 +19,18 @@ type localServer struct {
 
 // startLocal starts a server. event is called for its events, on the client's reading goroutine.
 func startLocal(opts rpc.Options, event func(client.Event)) (*localServer, error) {
-	opts.Version = base.Version()
-	opts.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	s, err := inprocess.Serve(opts)
+	s, err := inprocess.Serve(localOptions(opts))
 	if err != nil {
 		return nil, err
 	}
 	return &localServer{client.NewConn(s.Out, s.In, event, nil), s}, nil
+}
+
+// localOptions returns the options of a server in this process: it logs errors to stderr.
+func localOptions(opts rpc.Options) rpc.Options {
+	opts.Version = base.Version()
+	opts.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	return opts
 }
 
 // end shuts down the server, and with it all jobs.
