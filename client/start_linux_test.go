@@ -80,7 +80,11 @@ func TestCancelledStart(t *testing.T) {
 // TestPathWithSpaces starts a shelld whose path has blanks and quotes in it.
 func TestPathWithSpaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), `my "own" shelld`)
-	if err := os.Symlink(os.Getenv("SHELLD"), path); err != nil {
+	shelld, err := filepath.Abs(os.Getenv("SHELLD"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(shelld, path); err != nil {
 		t.Fatal(err)
 	}
 	c := start(t, client.Options{Path: path})
