@@ -6,6 +6,7 @@ import (
 	"io"
 	"log"
 
+	"shelld/client"
 	"shelld/jobs"
 	"shelld/rpc"
 	"shelld/schema"
@@ -27,18 +28,18 @@ func Example() {
 		ended <- err
 	}()
 
-	client := rpc.NewClient(fromServer, toServer, func(rpc.Notice) {}, nil)
+	conn := client.NewConn(fromServer, toServer, func(client.Event) {}, nil)
 	ctx := context.Background()
-	if err := client.Call(ctx, "initialize", schema.InitializeParams{}, nil); err != nil {
+	if err := conn.Call(ctx, "initialize", schema.InitializeParams{}, nil); err != nil {
 		log.Fatal(err)
 	}
 	var result schema.JobRunResult
 	command := "echo hello; exit 3"
-	if err := client.Call(ctx, "job/run", schema.JobRunParams{Command: &command}, &result); err != nil {
+	if err := conn.Call(ctx, "job/run", schema.JobRunParams{Command: &command}, &result); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%q %d\n", *result.Stdout, *result.Exit.Code)
-	if err := client.Call(ctx, "shutdown", nil, nil); err != nil {
+	if err := conn.Call(ctx, "shutdown", nil, nil); err != nil {
 		log.Fatal(err)
 	}
 	_ = toServer.Close() // The end of its input ends the server.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"shelld/client"
 	"shelld/jobs"
 	"shelld/rpc"
 	"shelld/schema"
@@ -69,7 +70,7 @@ func TestRoundsLeaveNothing(t *testing.T) {
 
 // A plain client runs rounds without recording the messages, as the sessions of other tests do.
 type plain struct {
-	client *rpc.Client
+	client *client.Conn
 	over   chan struct{} // closed when the server has ended
 	files  string        // directory of output files
 
@@ -97,7 +98,7 @@ func openPlain(t *testing.T) *plain {
 			t.Error(err)
 		}
 	}()
-	p.client = rpc.NewClient(outR, inW, p.notice, nil)
+	p.client = client.NewConn(outR, inW, p.notice, nil)
 	var r schema.InitializeResult
 	p.call(t, "initialize", obj{"options": obj{"env": obj{"set": obj{markName: mark}}}}, &r)
 	if r.StateDirectory == nil {
@@ -107,7 +108,7 @@ func openPlain(t *testing.T) *plain {
 	return p
 }
 
-func (p *plain) notice(n rpc.Notice) {
+func (p *plain) notice(n client.Event) {
 	if n.Method != "job/closed" {
 		return
 	}

@@ -1,17 +1,13 @@
 package rpc_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"shelld/rpc"
 	"shelld/schema"
 )
 
@@ -271,72 +267,5 @@ func TestSecretInputClientOnly(t *testing.T) {
 		s.see(h, "caught")
 		equal(t, "exit", s.exit(h), "exited 3")
 		s.quit()
-	}
-}
-
-// TestGoClientAnswers: the Go client answers through its Answerer, whose context ends when the answer is no longer
-// wanted. Without an Answerer it refuses.
-func TestGoClientAnswers(t *testing.T) {
-	toClient, server := io.Pipe()
-	fromClient, client := io.Pipe()
-	sent := make(chan string, 16)
-	go func() {
-		buf := make([]byte, 4096)
-		for {
-			n, err := fromClient.Read(buf)
-			if err != nil {
-				close(sent)
-				return
-			}
-			_, body, _ := strings.Cut(string(buf[:n]), "\r\n\r\n")
-			sent <- body
-		}
-	}()
-	c := rpc.NewClient(toClient, client, func(n rpc.Notice) { t.Errorf("notice %s", n.Method) }, nil)
-	say := func(body string) {
-		t.Helper()
-		if _, err := io.WriteString(server, framed(rpc.FramingHeader, body)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hears := func(want string) {
-		t.Helper()
-		select {
-		case got := <-sent:
-			equal(t, "the client says", got, want)
-		case <-time.After(watchdog):
-			t.Fatal("the client says nothing")
-		}
-	}
-	say(`{"jsonrpc":"2.0","id":"s1","method":"client/secret","params":{}}`)
-	hears(`{"jsonrpc":"2.0","id":"s1","error":{"code":-32601,"message":"this client does not answer client/secret","data":{"kind":"methodNotFound","method":"client/secret"}}}`)
-	ended := make(chan string, 4)
-	c.Answer(func(ctx context.Context, method string, params json.RawMessage) (any, error) {
-		var p struct{ Prompt string }
-		_ = json.Unmarshal(params, &p)
-		switch p.Prompt {
-		case "wait":
-			<-ctx.Done()
-			ended <- method
-			return obj{"value": "late"}, nil
-		case "fail":
-			return nil, io.ErrUnexpectedEOF
-		}
-		return obj{"value": p.Prompt}, nil
-	})
-	say(`{"jsonrpc":"2.0","id":"s2","method":"client/secret","params":{"prompt":"one"}}`)
-	hears(`{"id":"s2","jsonrpc":"2.0","result":{"value":"one"}}`)
-	say(`{"jsonrpc":"2.0","id":"s3","method":"client/secret","params":{"prompt":"wait"}}`)
-	say(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"s3"}}`)
-	equal(t, "taken back", <-ended, "client/secret")
-	say(`{"jsonrpc":"2.0","id":"s4","method":"client/secret","params":{"prompt":"fail"}}`)
-	hears(`{"jsonrpc":"2.0","id":"s4","error":{"code":-32603,"message":"unexpected EOF","data":{"kind":"internalError"}}}`)
-	say(`{"jsonrpc":"2.0","id":"s5","method":"client/secret","params":{"prompt":"wait"}}`)
-	_ = server.Close()
-	equal(t, "ended", <-ended, "client/secret")
-	<-c.Done()
-	_ = client.Close()
-	if more, open := <-sent; open {
-		t.Errorf("the client says %s", more)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -162,7 +162,7 @@ func (c *call) explain(err error) string {
 
 // kindOf returns the kind of an error from the server, or "".
 func kindOf(err error) schema.Kind {
-	if refusal, ok := errors.AsType[*rpc.CallError](err); ok {
+	if refusal, ok := errors.AsType[*client.Error](err); ok {
 		return refusal.Kind
 	}
 	return ""

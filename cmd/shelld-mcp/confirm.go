@@ -6,7 +6,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -128,7 +128,7 @@ func (c *call) require(ctx context.Context, q *question, what string) error {
 	if c.confirm(ctx, q) != schema.ConfirmOutcomeDeny {
 		return nil
 	}
-	return &rpc.CallError{Kind: schema.KindConfirmationDenied, ErrorObject: schema.ErrorObject{
+	return &client.Error{Kind: schema.KindConfirmationDenied, ErrorObject: schema.ErrorObject{
 		Message: "the person at the host did not allow " + what + "; do not try again without asking what to do instead",
 	}}
 }

@@ -51,7 +51,7 @@ func startWire(t *testing.T, flags ...string) *wire {
 	t.Cleanup(func() {
 		stop()
 		_, _ = in.Close(), out.Close()
-		<-f.engine.over
+		<-f.engine.server.Over()
 	})
 	return w
 }

@@ -4,65 +4,46 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 
+	"shelld/client"
+	"shelld/client/inprocess"
 	"shelld/cmd/internal/base"
-	"shelld/jobs"
 	"shelld/rpc"
 	"shelld/schema"
 )
 
 // An engine is a server of the Shell Server Protocol in this process, with its one client.
-//
-// Goroutines: one serves; it ends when the client has sent exit, and releases everything. The client's reader ends
-// after it.
 type engine struct {
 	// Immutable:
-	client *rpc.Client
+	client *client.Conn
+	server *inprocess.Server
 	info   schema.InitializeResult
-	in     *io.PipeWriter // the client's output
-	over   chan struct{}  // closed when the server has ended and released everything
-	err    error          // error of the end; read only after over is closed
-	ended  sync.Once
-	lists  sync.Mutex // held by the one job/list in flight
+	end    func() error // shuts down the server, and with it all jobs; may be called several times
+	lists  sync.Mutex   // held by the one job/list in flight
 
 	mu    sync.Mutex       // guards calls; held over a send, so that a request is in calls before the server asks about it
 	calls map[string]*call // the call of each request in flight, by request ID
 }
-
-// errNoJobs is the error on a system without any job mode.
-var errNoJobs = errors.New("this system cannot run jobs: " + strings.Join(jobs.Platform().NotReached, "; "))
 
 // An errFlags is the server's error about an option that a flag has set.
 type errFlags struct{ error }
 
 // startEngine starts a server and initializes it. notice is called for its notifications, on the client's reading
 // goroutine.
-func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.Notice)) (*engine, error) {
-	if len(jobs.Platform().Modes) == 0 {
-		return nil, errNoJobs
-	}
-	m, err := jobs.NewManager(jobs.Options{Log: log, Version: base.Version()})
+func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(client.Event)) (*engine, error) {
+	server, err := inprocess.Serve(rpc.Options{Version: base.Version(), Log: log})
 	if err != nil {
 		return nil, err
 	}
-	theirIn, in := io.Pipe()
-	out, theirOut := io.Pipe()
-	e := &engine{in: in, over: make(chan struct{}), calls: map[string]*call{}}
-	go func() {
-		defer close(e.over)
-		_, serveErr := rpc.Serve(context.Background(), theirIn, theirOut, m, rpc.Options{Version: base.Version(), Log: log})
-		_, _ = theirIn.Close(), theirOut.Close() // They return nil; the client gets end of file.
-		e.err = errors.Join(serveErr, m.Close())
-	}()
-	e.client = rpc.NewClient(out, in, notice, nil)
+	conn := client.NewConn(server.Out, server.In, notice, nil)
+	e := &engine{client: conn, server: server, calls: map[string]*call{}}
+	e.end = sync.OnceValue(func() error { return server.End(conn) })
 	e.client.Answer(e.answer)
 	if err := e.client.Call(context.Background(), "initialize", p, &e.info); err != nil {
-		refusal, ok := errors.AsType[*rpc.CallError](err)
+		refusal, ok := errors.AsType[*client.Error](err)
 		if ok && (refusal.Kind != schema.KindOutputFileError || p.Options.Persist != nil) {
 			return nil, errors.Join(errFlags{explained("", err)}, e.end())
 		}
@@ -103,20 +84,6 @@ func (c *config) initializeParams(ask schema.ConfirmOptions) schema.InitializePa
 	return p
 }
 
-// end shuts down the server, and with it all jobs. It may be called several times, and returns when everything is
-// released.
-func (e *engine) end() error {
-	e.ended.Do(func() {
-		// Errors do not matter: the end of its input ends the server too.
-		_ = e.client.Call(context.Background(), "shutdown", struct{}{}, nil)
-		_ = e.client.Notify("exit", struct{}{})
-		_ = e.in.Close()
-	})
-	<-e.over
-	<-e.client.Done()
-	return e.err
-}
-
 // ask sends a request for c and waits for its answer. If ctx is done, it cancels the request.
 func (e *engine) ask(ctx context.Context, c *call, method string, params, result any) error {
 	if method == "job/list" { // A job/list never waits, and several long answers could exceed the outbox.
@@ -132,7 +99,7 @@ func (e *engine) ask(ctx context.Context, c *call, method string, params, result
 }
 
 // send sends a request for c.
-func (e *engine) send(c *call, method string, params any) (*rpc.SentCall, error) {
+func (e *engine) send(c *call, method string, params any) (*client.SentCall, error) {
 	// The server's question about the request may come before Send returns: the goroutine that answers it waits for the
 	// lock.
 	e.mu.Lock()
@@ -152,7 +119,7 @@ func (e *engine) callOf(requestID json.RawMessage) *call {
 }
 
 // forget removes a request from those in flight. It must be called when the request is answered.
-func (e *engine) forget(sent *rpc.SentCall) {
+func (e *engine) forget(sent *client.SentCall) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.calls, sent.ID())

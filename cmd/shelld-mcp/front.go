@@ -85,7 +85,7 @@ func (f *front) chooseShell() (string, error) {
 func (f *front) serve(ctx context.Context, c *conn) error {
 	defer context.AfterFunc(ctx, c.Stop)()
 	go func() {
-		<-f.engine.over // It ends with the connection; if it ends by itself, nothing is left to serve.
+		<-f.engine.server.Over() // It ends with the connection; if it ends by itself, nothing is left to serve.
 		c.Stop()
 	}()
 	c.settle = f.owed.settled

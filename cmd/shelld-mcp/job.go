@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"sync"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -209,7 +209,7 @@ func (l *ledger) sessionOf(handle int64) string {
 }
 
 // notice handles the server's notifications. It runs on the client's reading goroutine.
-func (f *front) notice(n rpc.Notice) {
+func (f *front) notice(n client.Event) {
 	var err error
 	switch n.Method {
 	case "job/started":
@@ -284,7 +284,7 @@ func (c *call) start(ctx context.Context, p schema.JobStartParams) (*job, *schem
 
 // abandonStart ends a job whose start was cancelled after it had begun.
 func (c *call) abandonStart(err error) {
-	refusal, ok := errors.AsType[*rpc.CallError](err)
+	refusal, ok := errors.AsType[*client.Error](err)
 	if !ok || refusal.Kind != schema.KindCanceled {
 		return
 	}
@@ -315,7 +315,7 @@ func (c *call) takeBack(handle int64) {
 	c.allowed = true // If a person was asked, the question was about the start.
 	c.mu.Unlock()
 	err := c.do(context.Background(), "job/kill", schema.JobKillParams{Handle: handleID(handle), GraceMs: new(int64(takeBackGrace))}, nil)
-	if err != nil && !errors.Is(err, rpc.ErrServerGone) && kindOf(err) != schema.KindJobNotFound {
+	if err != nil && !errors.Is(err, client.ErrServerGone) && kindOf(err) != schema.KindJobNotFound {
 		c.front.log.Warn("cannot end the job of a call that failed", "handle", handle, "error", err)
 	}
 }

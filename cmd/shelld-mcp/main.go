@@ -6,7 +6,7 @@
 // tool consists of requests to it. The server alone decides what a job is and what is allowed.
 //
 //	host → conn → SDK → tool (gemini.go, screen.go, bash.go, cli*.go, compact.go)
-//	     → call → rpc.Client → pipe → rpc.Serve
+//	     → call → client.Conn → pipe → rpc.Serve
 //
 // # Goroutines
 //

@@ -103,7 +103,7 @@ func (c *call) hint(ctx context.Context, j *job, e *schema.Exit) *schema.Hint {
 	select {
 	case <-j.exited:
 		return j.hint
-	case <-c.front.engine.over:
+	case <-c.front.engine.server.Over():
 	case <-ctx.Done():
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -37,7 +37,7 @@ var ownNames = map[string]map[string]string{
 func ownName(tool, member string) string { return cmp.Or(ownNames[tool][member], member) }
 
 // inWords returns the text of an error from the server, translated for a tool.
-func inWords(tool string, refusal *rpc.CallError) string {
+func inWords(tool string, refusal *client.Error) string {
 	switch refusal.Kind {
 	case schema.KindInvalidParams:
 		return wrongParams(tool, refusal)
@@ -78,7 +78,7 @@ func listTool(tool string) string {
 }
 
 // wrongParams lists the invalid parameters by the tool's names.
-func wrongParams(tool string, refusal *rpc.CallError) string {
+func wrongParams(tool string, refusal *client.Error) string {
 	var data schema.InvalidParamsData
 	if json.Unmarshal(refusal.Data, &data) != nil || len(data.Errors) == 0 {
 		return refusal.Message
@@ -176,11 +176,11 @@ var advice = func() map[schema.Kind]*strings.Replacer {
 
 // explained translates an error from the server for a tool, without its kind; tool "": without a tool's names.
 func explained(tool string, err error) error {
-	refusal, ok := errors.AsType[*rpc.CallError](err)
+	refusal, ok := errors.AsType[*client.Error](err)
 	switch {
 	case ok:
 		return errors.New(inWords(tool, refusal))
-	case errors.Is(err, rpc.ErrServerGone):
+	case errors.Is(err, client.ErrServerGone):
 		return errors.New("shelld-mcp is ending, and so are its jobs")
 	}
 	return err

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -19,7 +19,7 @@ func TestStartingShell(t *testing.T) {
 		{schema.KindShellBusy, "(type \"unset -f builtin\" with job/write); try again when it reads a line, or interrupt it with job/signal INT", "(type \"unset -f builtin\" with CliWrite)"},
 		{schema.KindShellIntegrationUnavailable, "which has no integration; start that program itself if it is a shell (shell, or argv), or this shell without these files, for job/exec, or type with job/write", "start that program itself by CliSession, or type with CliWrite"},
 	} {
-		got := inWords("CliEnv", &rpc.CallError{ErrorObject: schema.ErrorObject{Message: test.message}, Kind: test.kind})
+		got := inWords("CliEnv", &client.Error{ErrorObject: schema.ErrorObject{Message: test.message}, Kind: test.kind})
 		contains(t, got, test.want)
 		if word := protocolWords.FindString(got); word != "" {
 			t.Errorf("%q is a word of the protocol's: %s", word, got)

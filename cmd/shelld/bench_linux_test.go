@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -33,8 +33,8 @@ type benchServer struct {
 	b       *testing.B
 	cmd     *exec.Cmd
 	stdin   io.Closer
-	client  *rpc.Client
-	notices chan rpc.Notice
+	client  *client.Conn
+	notices chan client.Event
 	ignoring
 }
 
@@ -46,11 +46,11 @@ func serveBench(b *testing.B, events ...string) *benchServer {
 func serveBenchWith(b *testing.B, options schema.Options) *benchServer {
 	b.Helper()
 	// The test binary contains more than the real one, which matters for memory.
-	s := &benchServer{b: b, cmd: exec.Command(cmp.Or(os.Getenv("SHELLD_BENCH"), "shelld"), "serve"), notices: make(chan rpc.Notice, 1<<10)}
+	s := &benchServer{b: b, cmd: exec.Command(cmp.Or(os.Getenv("SHELLD_BENCH"), "shelld"), "serve"), notices: make(chan client.Event, 1<<10)}
 	s.cmd.Stderr = os.Stderr
 	in, out := startPiped(b, s.cmd)
 	s.stdin = in
-	s.client = rpc.NewClient(out, in, func(n rpc.Notice) {
+	s.client = client.NewConn(out, in, func(n client.Event) {
 		if !s.ignores(n.Params) {
 			s.notices <- n
 		}

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -97,7 +97,7 @@ func beginBound(t *testing.T, lack ...string) *served {
 	s := &served{cmd: exec.CommandContext(ctx, "shelld-bound", lack...), log: &bytes.Buffer{}}
 	s.cmd.Stderr = s.log
 	in, out := startPiped(t, s.cmd)
-	s.client = rpc.NewClient(out, in, func(rpc.Notice) {}, nil)
+	s.client = client.NewConn(out, in, func(client.Event) {}, nil)
 	t.Cleanup(func() {
 		_ = in.Close() // This ends the server and its jobs.
 		<-s.client.Done()
@@ -117,7 +117,7 @@ type object = map[string]any
 func (s *served) refuses(t *testing.T, kind schema.Kind, method string, params any) (data object) {
 	t.Helper()
 	err := s.client.Call(t.Context(), method, params, nil)
-	e, ok := err.(*rpc.CallError)
+	e, ok := err.(*client.Error)
 	if !ok {
 		t.Fatalf("%s %v: %v, want the error %s", method, params, err, kind)
 	}
@@ -145,10 +145,10 @@ func TestServerShortOfDescriptors(t *testing.T) {
 	// A failed start or a spare keeper frees descriptors for a moment, so jobs are added until the next request fails.
 	// They have the same shape as the request: a job that needs fewer descriptors would always fit, even if the request
 	// does not.
-	short := func(method string, params object) (e *rpc.CallError) {
+	short := func(method string, params object) (e *client.Error) {
 		for range 60 {
 			err := s.client.Call(t.Context(), method, params, nil)
-			if e, ok := err.(*rpc.CallError); ok {
+			if e, ok := err.(*client.Error); ok {
 				return e
 			} else if err != nil {
 				t.Fatal(err)
@@ -160,7 +160,7 @@ func TestServerShortOfDescriptors(t *testing.T) {
 		t.Fatalf("%s %v finds descriptors without end", method, params)
 		return nil
 	}
-	errors := []*rpc.CallError{short("job/start", sleep)}
+	errors := []*client.Error{short("job/start", sleep)}
 	for _, params := range ways() {
 		errors = append(errors, short("job/run", params))
 	}

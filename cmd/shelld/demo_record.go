@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -21,7 +21,7 @@ type demoRecord struct {
 }
 
 // add adds an event. It returns an error if the event breaks a guarantee.
-func (r *demoRecord) add(n rpc.Notice) error {
+func (r *demoRecord) add(n client.Event) error {
 	var head struct{ Handle, Seq int64 }
 	if err := json.Unmarshal(n.Params, &head); err != nil || head.Handle == 0 {
 		return nil // It is not an event of a job.
@@ -42,7 +42,7 @@ func (r *demoRecord) add(n rpc.Notice) error {
 }
 
 // take stores the contents of an event.
-func (r *demoRecord) take(n rpc.Notice) error {
+func (r *demoRecord) take(n client.Event) error {
 	switch n.Method {
 	case "job/started":
 		return json.Unmarshal(n.Params, &r.started)

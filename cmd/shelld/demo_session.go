@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -23,7 +23,7 @@ type demoSession struct {
 	print  *demoPrinter
 	server *exec.Cmd
 	stdin  io.Closer
-	client *rpc.Client
+	client *client.Conn
 
 	// Owned by the steps:
 	detects bool // the server knows exactly when a job waits for input
@@ -52,12 +52,12 @@ func startDemoSession(cmd *exec.Cmd, p *demoPrinter) (*demoSession, error) {
 		return nil, fmt.Errorf("start the server: %w", err)
 	}
 	s := &demoSession{print: p, server: cmd, stdin: stdin, changed: make(chan struct{})}
-	s.client = rpc.NewClient(stdout, stdin, s.notice, p.message)
+	s.client = client.NewConn(stdout, stdin, s.notice, p.message)
 	return s, nil
 }
 
 // notice adds an event. It runs on the client's reading goroutine.
-func (s *demoSession) notice(n rpc.Notice) {
+func (s *demoSession) notice(n client.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.seen.add(n); err != nil && s.fault == nil {

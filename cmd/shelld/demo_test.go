@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"shelld/client"
 	"shelld/cmd/internal/base"
-	"shelld/rpc"
 	"shelld/schema"
 )
 
@@ -119,7 +119,7 @@ func TestDemoFails(t *testing.T) {
 		return s.await(ctx, "the end of days", func(*demoRecord) bool { return false })
 	}}}
 	broken := []demoStep{{"order", "See an event that is out of order.", func(ctx context.Context, s *demoSession) error {
-		s.notice(rpc.Notice{Method: "job/closed", Params: []byte(`{"handle":1,"seq":1}`)})
+		s.notice(client.Event{Method: "job/closed", Params: []byte(`{"handle":1,"seq":1}`)})
 		return s.await(ctx, "anything", func(*demoRecord) bool { return true })
 	}}}
 	for _, test := range []struct {
@@ -133,7 +133,7 @@ func TestDemoFails(t *testing.T) {
 		{"fault", watchdog, testServer(os.Stderr), broken, `^step 1, order: job/closed as event number 1: job/started must come once, and first$`},
 		{"no such server", watchdog, command("no-such-shelld"), demoSteps(), `^start the server: .*no-such-shelld`},
 		{"server that ends", watchdog, command("shelld", "version"), demoSteps(), `^step 1, handshake: initialize: `},
-		{"server that wants nothing", watchdog, command("shelld", "serve", "-framing", "line"), demoSteps(), `^step 1, handshake: initialize: `},
+		{"server that wants nothing", watchdog, command("shelld", "serve", "-framing", "header"), demoSteps(), `^step 1, handshake: initialize: `},
 		{"server that ends early", watchdog, command("shelld", "version"), never, `^step 1, patience: the server ended before the end of days$`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestDemoRecord(t *testing.T) {
 					t.Fatalf("too early: %v", err)
 				}
 				method, params, _ := strings.Cut(event, " ")
-				err = r.add(rpc.Notice{Method: method, Params: []byte(params)})
+				err = r.add(client.Event{Method: method, Params: []byte(params)})
 			}
 			if got := fmt.Sprint(err); err == nil != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("%v, not %q", err, test.want)

@@ -30,13 +30,13 @@ type rule struct {
 var rules = []rule{
 	{
 		pkg:    "cmd/shelld",
-		ours:   []string{"cmd/internal/base", "rpc", "jobs", "jobs/stored", "schema", "conformance", "conformance/record"},
+		ours:   []string{"cmd/internal/base", "client", "client/inprocess", "rpc", "jobs", "jobs/stored", "schema", "conformance", "conformance/record"},
 		theirs: []string{"golang.org/x/term", "golang.org/x/sys"},
 		why:    "the command only wires things up: terminals, patterns and messages are handled where they are understood",
 	},
 	{
 		pkg:    "cmd/shelld-mcp",
-		ours:   []string{"cmd/internal/base", "rpc", "jobs", "schema"},
+		ours:   []string{"cmd/internal/base", "client", "client/inprocess", "rpc", "schema"},
 		theirs: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go", "golang.org/x/term", "golang.org/x/sys"},
 		why:    "the MCP front end is a client like any other: what it needs and the protocol lacks is missing in the protocol",
 	},
@@ -51,6 +51,17 @@ var rules = []rule{
 		ours:   []string{"jobs"},
 		theirs: []string{"github.com/rogpeppe/go-internal/testscript", "go.uber.org/goleak"},
 		why:    "test code shared by all commands contains nothing of a single command",
+	},
+	{
+		pkg:    "client",
+		ours:   []string{"schema"},
+		theirs: []string{"github.com/sourcegraph/jsonrpc2"},
+		why:    "a program that imports the client gets types and a connection, and not the server with its terminals and fonts",
+	},
+	{
+		pkg:  "client/inprocess",
+		ours: []string{"client", "jobs", "rpc"},
+		why:  "it joins a client and a server, and knows nothing of what they say to each other",
 	},
 	{
 		pkg:    "rpc",
@@ -212,7 +223,7 @@ var rules = []rule{
 // soleImporters lists the files that may import a library, so that a replacement or patch of the library changes only
 // one place.
 var soleImporters = map[string][]string{
-	"github.com/sourcegraph/jsonrpc2":          {"rpc/server.go", "rpc/stream.go"},
+	"github.com/sourcegraph/jsonrpc2":          {"client/conn.go", "client/errors.go", "client/stream.go", "rpc/server.go", "rpc/stream.go"},
 	"github.com/creack/pty":                    {"jobs/internal/proc/pty_*.go"},
 	"github.com/dlclark/regexp2/v2":            {"jobs/internal/match/engine.go"},
 	"github.com/santhosh-tekuri/jsonschema/v5": {"schema/compile.go", "conformance/*.go"},
@@ -279,7 +290,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-	for _, must := range []string{"cmd/shelld", "cmd/shelld-mcp", "rpc", "jobs", "jobs/internal/proc", "schema"} {
+	for _, must := range []string{"client", "client/inprocess", "cmd/shelld", "cmd/shelld-mcp", "rpc", "jobs", "jobs/internal/proc", "schema"} {
 		if !packages[must] {
 			t.Errorf("the package %s was not looked at", must)
 		}
@@ -292,6 +303,11 @@ func TestImportRules(t *testing.T) {
 		{"rpc/server.go", "shelld/jobs", ""},
 		{"rpc/server.go", "github.com/sourcegraph/jsonrpc2", ""},
 		{"rpc/jobs.go", "github.com/sourcegraph/jsonrpc2", "change of one place"},
+		{"client/conn.go", "github.com/sourcegraph/jsonrpc2", ""},
+		{"client/job.go", "github.com/sourcegraph/jsonrpc2", "change of one place"},
+		{"client/client.go", "shelld/rpc", "not the server"},
+		{"client/inprocess/inprocess.go", "shelld/rpc", ""},
+		{"client/inprocess/inprocess.go", "shelld/schema", "joins a client and a server"},
 		{"rpc/jobs.go", "github.com/creack/pty", "terminals, patterns and files are not its concern"},
 		{"rpc/jobs.go", "os/exec", "starting programs"},
 		{"rpc/jobs.go", "shelld/jobs/internal/spool", "terminals, patterns and files are not its concern"},

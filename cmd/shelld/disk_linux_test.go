@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -192,7 +192,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 	s := startServed(t)
 	err := s.client.Call(t.Context(), "initialize", schema.InitializeParams{Options: &schema.Options{Persist: &schema.PersistOptions{Directory: &state}}}, nil)
-	if e, ok := errors.AsType[*rpc.CallError](err); !ok || !strings.Contains(e.Message, "read-only file system") {
+	if e, ok := errors.AsType[*client.Error](err); !ok || !strings.Contains(e.Message, "read-only file system") {
 		t.Errorf("initialize: %v", err)
 	}
 	// A failure in the default directory is not an error: output is then kept in memory.
@@ -247,7 +247,7 @@ func startAs(t *testing.T, uid uint32) *served {
 			t.Fatal(err)
 		}
 	}
-	return startWith(t, func(rpc.Notice) {}, func(cmd *exec.Cmd) {
+	return startWith(t, func(client.Event) {}, func(cmd *exec.Cmd) {
 		cmd.Path, cmd.Dir = path, "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	})

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -54,7 +54,7 @@ func (d *troubled) awaitInfo(handle int64) {
 	d.call(d.t, "job/run", schema.JobRunParams{Command: &wait}, nil)
 }
 
-func (d *troubled) hear(n rpc.Notice) {
+func (d *troubled) hear(n client.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch n.Method {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"shelld/client"
+	"shelld/client/inprocess"
 	"shelld/jobs"
 	"shelld/rpc"
 	"shelld/schema"
@@ -57,35 +59,32 @@ func (t *trial) run() {
 	ctx, cancel := context.WithTimeout(context.Background(), trialTime)
 	defer cancel()
 	began := time.Now()
-	s, err := startLocal(rpc.Options{}, func(rpc.Notice) {})
+	s, err := inprocess.Start(ctx, client.Options{Initialize: schema.InitializeParams{
+		Options: &schema.Options{Persist: &schema.PersistOptions{Mode: new(schema.PersistModeMemory)}},
+	}}, localOptions(rpc.Options{}))
 	if err != nil {
 		advice := "report this as a bug in shelld"
-		if errors.Is(err, errNoJobs) {
+		if errors.Is(err, inprocess.ErrNoJobs) {
 			advice = "run shelld on Linux, macOS or Windows, where jobs can be run"
 		}
-		t.add("keeper", jobs.GradeMissing, "no server", err.Error(), adviceFor(err, advice), nil)
+		t.add("keeper", jobs.GradeMissing, "no server", explainCall(err), adviceFor(err, advice), nil)
 		return
 	}
-	var init schema.InitializeResult
-	if err := s.Call(ctx, "initialize", map[string]any{"options": map[string]any{"persist": map[string]any{"mode": "memory"}}}, &init); err != nil {
-		t.add("keeper", jobs.GradeMissing, "no server", explainCall(err), adviceFor(err, "report this as a bug in shelld"), nil)
-	} else {
-		t.modes(ctx, s, began)
-	}
+	t.modes(ctx, s.Client, began)
 	if t.canRun {
-		t.tree(ctx, s)
-		t.askVersions(ctx, s)
+		t.tree(ctx, s.Client)
+		t.askVersions(ctx, s.Client)
 	}
-	if err := s.end(); err != nil {
+	if err := s.Close(); err != nil {
 		t.add("treeControl", jobs.GradeLimited, "something was left behind", err.Error(), "report this as a bug in shelld", nil)
 	}
 }
 
 // modes runs the shortest possible command in each mode. The first run includes the start of a keeper.
-func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
-	if err := t.tryShort(ctx, s, schema.ModePipe); err != nil {
+func (t *trial) modes(ctx context.Context, c *client.Client, began time.Time) {
+	if err := t.tryShort(ctx, c, schema.ModePipe); err != nil {
 		fix := "allow fork, exec and sockets in the sandbox around shelld, and raise the limits on processes"
-		if call, ok := errors.AsType[*rpc.CallError](err); ok && call.Kind == schema.KindBadWorkingDirectory {
+		if call, ok := errors.AsType[*client.Error](err); ok && call.Kind == schema.KindBadWorkingDirectory {
 			fix = "cd to a directory that exists"
 		}
 		t.add("keeper", jobs.GradeMissing, "no job can be started", explainCall(err), adviceFor(err, fix), nil)
@@ -103,7 +102,7 @@ func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 		{"ptyJobs", schema.ModePty, ptyFix()},
 	} {
 		began := time.Now()
-		err := t.tryShort(ctx, s, mode.mode)
+		err := t.tryShort(ctx, c, mode.mode)
 		took := time.Since(began)
 		switch {
 		case err == nil:
@@ -117,22 +116,24 @@ func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 	}
 }
 
-func (t *trial) tryShort(ctx context.Context, s *localServer, mode schema.Mode) error {
-	var res schema.JobRunResult
-	err := s.Call(ctx, "job/run", map[string]any{"argv": t.short, "mode": mode, "timeoutMs": 5000}, &res)
+// within5s is an edit that limits a command.
+func within5s(p *schema.JobRunParams) { p.TimeoutMs = schema.ValueOf[int64](5000) }
+
+func (t *trial) tryShort(ctx context.Context, c *client.Client, mode schema.Mode) error {
+	res, err := c.Run(ctx, client.Argv(t.short[0], t.short[1:]...), within5s, func(p *schema.JobRunParams) { p.Mode = &mode })
 	switch {
 	case err != nil:
 		return err
 	case res.TimedOut:
 		return fmt.Errorf("%s did not end within 5 s", t.shortName())
-	case res.Exit == nil || res.Exit.Code == nil || *res.Exit.Code != 0:
+	case res.Code != 0:
 		return fmt.Errorf("%s did not exit with 0", t.shortName())
 	}
 	return nil
 }
 
 // tree starts a command with a child and an orphan, examines it, and ends all of them.
-func (t *trial) tree(ctx context.Context, s *localServer) {
+func (t *trial) tree(ctx context.Context, c *client.Client) {
 	const name = "treeControl"
 	if runtime.GOOS == "windows" {
 		t.add(name, jobs.GradeLimited, "each job is in a job object, which the kernel ends as one", "it was not tested", "not reached: "+strings.Join(jobs.Platform().NotReached, "; "), nil)
@@ -141,19 +142,20 @@ func (t *trial) tree(ctx context.Context, s *localServer) {
 	fault := func(reason string) {
 		t.add(name, jobs.GradeLimited, "a kill does not reach every process", reason, "see the lines subreaper and /proc; processes that a job leaves behind may outlive it", nil)
 	}
-	var started schema.JobStartResult
-	err := s.Call(ctx, "job/start", map[string]any{
-		"command": "(sleep 60 &); sleep 60 & echo ready; wait", "shell": "sh", "mode": "pipe", "events": []string{}, "env": t.env,
-		"wait": map[string]any{"until": []any{map[string]any{"pattern": "ready"}}, "timeoutMs": 5000},
-	}, &started)
+	job, err := c.Start(ctx, client.Line("(sleep 60 &); sleep 60 & echo ready; wait"), func(p *schema.JobStartParams) {
+		p.Shell, p.Mode, p.Env = new("sh"), new(schema.ModePipe), map[string]*string{}
+		for name, value := range t.env {
+			p.Env[name] = &value
+		}
+		p.Wait = &schema.Wait{Until: []schema.Condition{{Pattern: new("ready")}}, TimeoutMs: schema.ValueOf[int64](5000)}
+	})
 	if err != nil {
 		t.add(name, jobs.GradeLimited, "not tested", explainCall(err), adviceFor(err, "install sh, and try again"), nil)
 		return
 	}
-	t.findings = append(t.findings, jobs.ExamineProcess(int(started.Job.PID)))
+	t.findings = append(t.findings, jobs.ExamineProcess(int(job.Info.PID)))
 	began := time.Now()
-	var killed schema.JobKillResult
-	err = s.Call(ctx, "job/kill", map[string]any{"handle": started.Job.Handle, "graceMs": 1000}, &killed)
+	killed, err := job.Kill(ctx, time.Second)
 	took := time.Since(began)
 	switch {
 	case err != nil:
@@ -176,16 +178,14 @@ func (t *trial) tree(ctx context.Context, s *localServer) {
 var number = regexp.MustCompile(`\d+\.\d+[^\s,(]*`)
 
 // askVersions runs each installed shell as a job to get its version.
-func (t *trial) askVersions(ctx context.Context, s *localServer) {
+func (t *trial) askVersions(ctx context.Context, c *client.Client) {
 	found, _ := jobs.FindShells()
 	for _, sh := range found {
 		if !sh.Versioned {
 			continue
 		}
-		var res schema.JobRunResult
-		err := s.Call(ctx, "job/run", map[string]any{"argv": []string{sh.Path, "--version"}, "timeoutMs": 5000}, &res)
-		if err == nil && res.Stdout != nil {
-			t.versions[sh.Path] = number.FindString(*res.Stdout)
+		if res, err := c.Run(ctx, client.Argv(sh.Path, "--version"), within5s); err == nil {
+			t.versions[sh.Path] = number.FindString(res.Stdout)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"shelld/client"
 	"shelld/jobs"
-	"shelld/rpc"
 	"shelld/schema"
 )
 
@@ -79,7 +79,7 @@ func TestDoctorWithoutProc(t *testing.T) {
 
 func TestAdviceForShortages(t *testing.T) {
 	refusal := func(kind schema.Kind, message string) error {
-		return &rpc.CallError{ErrorObject: schema.ErrorObject{Message: message}, Kind: kind}
+		return &client.Error{ErrorObject: schema.ErrorObject{Message: message}, Kind: kind}
 	}
 	for _, c := range []struct {
 		err  error

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"shelld/client"
 	"shelld/jobs"
-	"shelld/rpc"
 	"shelld/schema"
 )
 
@@ -59,7 +59,7 @@ var shortages = []struct {
 
 // adviceFor returns the advice for an exhausted resource; for any other error it returns otherwise.
 func adviceFor(err error, otherwise string) string {
-	call, _ := errors.AsType[*rpc.CallError](err)
+	call, _ := errors.AsType[*client.Error](err)
 	refused := call != nil && call.Kind == schema.KindResourceUnavailable
 	for _, s := range shortages {
 		if errors.Is(err, s.errno) || refused && strings.Contains(call.Message, s.errno.Error()) {

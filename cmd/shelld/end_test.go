@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -23,7 +23,7 @@ type served struct {
 	stdin  *os.File
 	stdout *os.File
 	log    *bytes.Buffer // read only after the process has ended
-	client *rpc.Client
+	client *client.Conn
 	pids   []int64 // of the job: a shell and its child
 }
 
@@ -76,23 +76,23 @@ func startPiped(t testing.TB, cmd *exec.Cmd) (io.WriteCloser, io.ReadCloser) {
 // startServed starts a server that ends with the test at the latest.
 func startServed(t *testing.T) *served {
 	t.Helper()
-	return startHeard(t, func(rpc.Notice) {})
+	return startHeard(t, func(client.Event) {})
 }
 
 // startHeard is startServed for a test that handles notifications.
-func startHeard(t *testing.T, notice func(rpc.Notice)) *served {
+func startHeard(t *testing.T, notice func(client.Event)) *served {
 	t.Helper()
 	return startWith(t, notice, func(*exec.Cmd) {})
 }
 
 // startWith is startHeard with a command that prepare has changed.
-func startWith(t *testing.T, notice func(rpc.Notice), prepare func(*exec.Cmd)) *served {
+func startWith(t *testing.T, notice func(client.Event), prepare func(*exec.Cmd)) *served {
 	t.Helper()
 	return startFor(t, watchdog, notice, prepare)
 }
 
 // startFor is startWith for a test that takes longer than others.
-func startFor(t *testing.T, most time.Duration, notice func(rpc.Notice), prepare func(*exec.Cmd)) *served {
+func startFor(t *testing.T, most time.Duration, notice func(client.Event), prepare func(*exec.Cmd)) *served {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	s := &served{log: &bytes.Buffer{}}
@@ -113,7 +113,7 @@ func startFor(t *testing.T, most time.Duration, notice func(rpc.Notice), prepare
 		t.Fatal(err)
 	}
 	_, _ = theirs[0].Close(), theirs[1].Close()
-	s.client = rpc.NewClient(s.stdout, s.stdin, notice, nil)
+	s.client = client.NewConn(s.stdout, s.stdin, notice, nil)
 	t.Cleanup(func() {
 		cancel() // This has no effect if the server has ended.
 		_, _ = s.stdin.Close(), s.stdout.Close()
@@ -206,8 +206,7 @@ func TestBrokenOutputEndsServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-s.client.Done()
-	const request = `{"jsonrpc":"2.0","id":99,"method":"job/list"}`
-	if _, err := s.stdin.WriteString("Content-Length: " + strconv.Itoa(len(request)) + "\r\n\r\n" + request); err != nil {
+	if _, err := s.stdin.WriteString(`{"jsonrpc":"2.0","id":99,"method":"job/list"}` + "\n"); err != nil {
 		t.Fatal(err)
 	}
 	s.ended(t, 1)

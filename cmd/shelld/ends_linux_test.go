@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,8 +51,7 @@ func closeStderr(d *doomed) error { return d.stderr.Close() }
 // askForAnswer makes the server write: that is when it notices that its output is closed.
 func askForAnswer(d *doomed) error {
 	<-d.client.Done() // The client sends nothing any more.
-	const request = `{"jsonrpc":"2.0","id":99,"method":"job/list"}`
-	_, err := fmt.Fprintf(d.stdin, "Content-Length: %d\r\n\r\n%s", len(request), request)
+	_, err := io.WriteString(d.stdin, `{"jsonrpc":"2.0","id":99,"method":"job/list"}`+"\n")
 	return err
 }
 

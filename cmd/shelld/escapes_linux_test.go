@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -26,7 +26,7 @@ import (
 // files that it can create are in the directory base.
 type escaped struct {
 	*testing.T
-	client        *rpc.Client
+	client        *client.Conn
 	pid           int
 	uid           int
 	base, in, out string
@@ -72,7 +72,7 @@ func startEscaped(t *testing.T, uid int, set func(e *escaped, p object), args, e
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}
 	in, out := startPiped(t, cmd)
-	e.client, e.pid = rpc.NewClient(out, in, func(rpc.Notice) {}, e.wire.note), cmd.Process.Pid
+	e.client, e.pid = client.NewConn(out, in, func(client.Event) {}, e.wire.note), cmd.Process.Pid
 	e.end = sync.OnceFunc(func() {
 		_ = in.Close() // This ends the server and its jobs.
 		<-e.client.Done()
@@ -116,7 +116,7 @@ func (e *escaped) call(method string, params, result any) {
 
 // refusal returns the kind and the text of the error of a request; "": no error.
 func (e *escaped) refusal(method string, params any) (schema.Kind, string) {
-	var refused *rpc.CallError
+	var refused *client.Error
 	switch err := e.client.Call(e.Context(), method, params, nil); {
 	case err == nil:
 		return "", ""
@@ -132,7 +132,7 @@ func (e *escaped) refusal(method string, params any) (schema.Kind, string) {
 func (e *escaped) where(cwd string) (real, pwd string, runs bool) {
 	var r schema.JobRunResult
 	err := e.client.Call(e.Context(), "job/run", object{"argv": []string{"sh", "-c", `/bin/pwd -P; echo "$PWD"`}, "cwd": cwd}, &r)
-	var refused *rpc.CallError
+	var refused *client.Error
 	if errors.As(err, &refused) {
 		return "", "", false
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -48,7 +48,7 @@ func startExecs(t *testing.T) *execServer {
 			t.Fatal(err)
 		}
 	}
-	s.served = startFor(t, time.Hour, func(rpc.Notice) {}, func(cmd *exec.Cmd) {
+	s.served = startFor(t, time.Hour, func(client.Event) {}, func(cmd *exec.Cmd) {
 		cmd.Dir = s.base
 		cmd.Env = append(os.Environ(), "TMPDIR="+s.base+"/tmp", "XDG_STATE_HOME="+s.base+"/state", "HOME="+s.base+"/home")
 	})

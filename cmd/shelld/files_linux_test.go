@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -21,7 +21,7 @@ func TestFilesOutliveTheServer(t *testing.T) {
 	var mu sync.Mutex
 	var seen bytes.Buffer
 	enough := make(chan struct{})
-	s := startHeard(t, func(n rpc.Notice) {
+	s := startHeard(t, func(n client.Event) {
 		var p schema.JobOutputParams
 		if n.Method != "job/output" || json.Unmarshal(n.Params, &p) != nil || p.Text == nil {
 			return

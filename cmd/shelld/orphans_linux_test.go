@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -37,7 +37,7 @@ type doomed struct {
 	stdin  io.WriteCloser
 	stdout io.Closer
 	stderr io.Closer
-	client *rpc.Client
+	client *client.Conn
 	mark   string
 }
 
@@ -72,7 +72,7 @@ func startDoomed(t *testing.T, jobs int) *doomed {
 		<-d.client.Done()
 		_ = d.cmd.Wait() // The test checks the status.
 	})
-	d.client = rpc.NewClient(out, d.stdin, func(rpc.Notice) {}, nil)
+	d.client = client.NewConn(out, d.stdin, func(client.Event) {}, nil)
 	d.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
 		Events: []string{}, Limits: &schema.LimitOptions{ShutdownGraceMs: ptr(doomedGrace.Milliseconds())},
 	}})

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -47,7 +47,7 @@ type hearer struct {
 	full   chan struct{} // closed when enough reports true
 }
 
-func (l *hearer) hear(n rpc.Notice) {
+func (l *hearer) hear(n client.Event) {
 	var p schema.JobOutputParams
 	if n.Method != "job/output" || json.Unmarshal(n.Params, &p) != nil {
 		return

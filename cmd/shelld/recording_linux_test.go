@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestRecordingOutlivesTheServer(t *testing.T) {
 	needJobs(t)
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	s := startHeard(t, func(rpc.Notice) {})
+	s := startHeard(t, func(client.Event) {})
 	var about schema.InitializeResult
 	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{Events: []string{}}}, &about)
 	var r schema.JobStartResult

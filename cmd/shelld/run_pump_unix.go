@@ -11,7 +11,7 @@ import (
 	"os"
 	"syscall"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -106,7 +106,7 @@ func (r *runner) feed(handle int64) {
 func (r *runner) send(handle int64, params map[string]any) bool {
 	params["handle"] = handle
 	err := r.server.Call(context.Background(), "job/write", params, nil)
-	call, _ := errors.AsType[*rpc.CallError](err)
+	call, _ := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
 		return true

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"shelld/client"
 	"shelld/cmd/internal/base"
 	"shelld/rpc"
 	"shelld/schema"
@@ -113,7 +114,7 @@ func (r *runner) run() error {
 	}
 	close(r.over)
 	if r.finished && !r.closed && r.handle != 0 {
-		r.server.stop() // The end of the job is not awaited.
+		r.server.Stop() // The end of the job is not awaited.
 	}
 	return errors.Join(err, r.server.end())
 }
@@ -324,7 +325,7 @@ func (o *runOptions) explainStart(err error) string {
 		return fmt.Sprintf("there is no command %q; to run that line in a shell, give -c %s", o.argv[0], shellWord(o.argv[0]))
 	}
 	text := explainCall(err)
-	if call, ok := errors.AsType[*rpc.CallError](err); ok && call.Kind == schema.KindBadWorkingDirectory {
+	if call, ok := errors.AsType[*client.Error](err); ok && call.Kind == schema.KindBadWorkingDirectory {
 		text = strings.Replace(text, "give a rootDirectory in initialize or an absolute path as cwd", "give an absolute path as cwd", 1)
 		if before, ok := strings.CutSuffix(text, " as cwd"); ok {
 			text = before + " as -cwd"
@@ -334,7 +335,7 @@ func (o *runOptions) explainStart(err error) string {
 }
 
 func startStatus(err error) int {
-	call, _ := errors.AsType[*rpc.CallError](err)
+	call, _ := errors.AsType[*client.Error](err)
 	switch {
 	case call == nil:
 		return statusFailed
@@ -366,7 +367,7 @@ func exitStatus(e *schema.Exit) int {
 }
 
 // notice handles an event. It runs on the client's reading goroutine.
-func (r *runner) notice(n rpc.Notice) {
+func (r *runner) notice(n client.Event) {
 	switch n.Method {
 	case "job/exited":
 		var p schema.JobExitedParams

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -27,7 +27,7 @@ var soakTime = flag.Duration("soak", 2*time.Second, "how long TestSoak goes on; 
 type soak struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	client *rpc.Client
+	client *client.Conn
 	state  string
 
 	reading sync.Mutex // held while the client does not read
@@ -115,7 +115,7 @@ func startSoak(t *testing.T) *soak {
 	s.cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state)
 	s.cmd.Stderr = os.Stderr
 	in, out := startPiped(t, s.cmd)
-	s.client = rpc.NewClient(slowly{s, out}, in, s.hear, nil)
+	s.client = client.NewConn(slowly{s, out}, in, s.hear, nil)
 	t.Cleanup(func() {
 		_ = s.cmd.Process.Kill() // It has ended, unless the test has failed.
 		<-s.client.Done()
@@ -147,7 +147,7 @@ func (s *soak) call(t *testing.T, method string, params, result any) {
 }
 
 // hear handles an event.
-func (s *soak) hear(n rpc.Notice) {
+func (s *soak) hear(n client.Event) {
 	var e struct {
 		Handle, Seq, Offset, Bytes int64
 		Stream                     string

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/schema"
 )
 
@@ -136,7 +136,7 @@ type tortureServer struct {
 	mark   uint64             // of the server and its keepers
 	cmd    *exec.Cmd
 	stdin  *os.File
-	client *rpc.Client
+	client *client.Conn
 	log    *os.File // stderr of the server; not a pipe, because the keepers would hold it open
 	once   sync.Once
 
@@ -171,7 +171,7 @@ func startTortureServer(t *testing.T, bin string, uid, round int, with func(tort
 		t.Fatal(err)
 	}
 	_ = theirs.Close()
-	s.client = rpc.NewClient(out, s.stdin, func(rpc.Notice) {}, nil)
+	s.client = client.NewConn(out, s.stdin, func(client.Event) {}, nil)
 	t.Cleanup(func() {
 		s.stop()
 		if t.Failed() {
@@ -290,7 +290,7 @@ func (s *tortureServer) endedBeforeItRan(t *testing.T, method string, params, re
 	ctx, cancel := context.WithTimeout(context.Background(), torturePatience)
 	defer cancel()
 	err := s.client.Call(ctx, method, params, result)
-	var refused *rpc.CallError
+	var refused *client.Error
 	if errors.As(err, &refused) && strings.Contains(refused.Message, "was killed while starting") {
 		t.Log(err)
 		return true

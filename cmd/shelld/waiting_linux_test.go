@@ -25,7 +25,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/rpc"
+	"shelld/client"
 	"shelld/screen"
 )
 
@@ -102,7 +102,7 @@ type heard struct {
 // A waitingServer is a server that runs as the user in the flags.
 type waitingServer struct {
 	t      testing.TB
-	client *rpc.Client
+	client *client.Conn
 	dir    string // owned by the server's user
 	bin    string // directory of the helper
 	uid    uint32
@@ -146,7 +146,7 @@ func startWaitingServer(t *testing.T) *waitingServer {
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	in, out := startPiped(t, cmd)
-	s.client = rpc.NewClient(out, in, s.notice, nil)
+	s.client = client.NewConn(out, in, s.notice, nil)
 	t.Cleanup(func() {
 		_ = in.Close() // This ends the server and its jobs.
 		<-s.client.Done()
@@ -207,7 +207,7 @@ func (s *waitingServer) try(method string, params, result any) error {
 	return s.client.Call(ctx, method, params, result)
 }
 
-func (s *waitingServer) notice(n rpc.Notice) {
+func (s *waitingServer) notice(n client.Event) {
 	at := monotonic()
 	h := heard{at: at, method: n.Method}
 	var p struct {

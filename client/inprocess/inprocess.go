@@ -1,0 +1,100 @@
+// Package inprocess has a server of the Shell Server Protocol in this process, for a program that cannot ship another
+// one, or is shelld itself. It is a package of its own so that other programs do not contain a server.
+package inprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"shelld/client"
+	"shelld/jobs"
+	"shelld/rpc"
+)
+
+// A Server is a server with pipes between it and a client.
+//
+// Goroutines: one serves. It ends when the client has sent exit or has closed In, or when Stop is called, and releases
+// everything.
+type Server struct {
+	Out io.ReadCloser  // the output of the server; it ends with the server
+	In  io.WriteCloser // the input of the server: its end ends the server
+
+	stop context.CancelFunc
+	over chan struct{} // closed when the server has ended and released everything
+	err  error         // error of the end; read only after over is closed
+}
+
+// ErrNoJobs is the error on a system without any job mode.
+var ErrNoJobs = fmt.Errorf("%w: %s", client.ErrUnsupported, strings.Join(jobs.Platform().NotReached, "; "))
+
+// Serve starts a server. Its log and version are those of the options.
+func Serve(o rpc.Options) (*Server, error) {
+	if len(jobs.Platform().Modes) == 0 {
+		return nil, ErrNoJobs
+	}
+	m, err := jobs.NewManager(jobs.Options{Log: o.Log, Version: o.Version})
+	if err != nil {
+		return nil, err
+	}
+	theirIn, in := io.Pipe()
+	out, theirOut := io.Pipe()
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{Out: out, In: in, stop: stop, over: make(chan struct{})}
+	go func() {
+		defer close(s.over)
+		defer stop()
+		_, serveErr := rpc.Serve(ctx, theirIn, theirOut, m, o)
+		_, _ = theirIn.Close(), theirOut.Close() // They return nil; the client gets end of file.
+		s.err = errors.Join(serveErr, m.Close())
+	}()
+	return s, nil
+}
+
+// Stop ends the server, without waiting for the ends of its jobs.
+func (s *Server) Stop() { s.stop() }
+
+// Over returns a channel that is closed when the server has ended and released everything.
+func (s *Server) Over() <-chan struct{} { return s.over }
+
+// End shuts down the server, and with it all jobs, by a connection that uses its pipes. It returns when everything is
+// released, and the error of that.
+func (s *Server) End(c *client.Conn) error {
+	// Errors do not matter: the end of its input ends the server too.
+	_ = c.Call(context.Background(), "shutdown", struct{}{}, nil)
+	_ = c.Notify("exit", struct{}{})
+	_ = s.In.Close()
+	<-s.over
+	<-c.Done()
+	return s.err
+}
+
+// A Client is a client with a server of its own in this process.
+type Client struct {
+	*client.Client
+	server *Server
+}
+
+// Start starts a server and initializes it, as client.Start does with a child process. Path, Args and Stderr of the
+// client's options are not used.
+func Start(ctx context.Context, o client.Options, server rpc.Options) (*Client, error) {
+	s, err := Serve(server)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.Connect(ctx, s.Out, s.In, o)
+	if err != nil {
+		<-s.over // The end of its input has ended it.
+		return nil, err
+	}
+	return &Client{c, s}, nil
+}
+
+// Close ends all jobs and the server. It returns when everything is released.
+func (c *Client) Close() error {
+	err := c.Client.Close()
+	<-c.server.over
+	return errors.Join(err, c.server.err)
+}

@@ -1,0 +1,136 @@
+package client
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"shelld/schema"
+)
+
+// A Job is a started command with everything that it starts.
+type Job struct {
+	Handle int64
+	Info   schema.JobInfo // as of the start
+
+	client *Client
+
+	mu      sync.Mutex
+	waiting *string // the wait for input that the next Answer is for; nil: any
+}
+
+// Start starts a job, on a terminal unless the params are edited to say otherwise. If ctx is done while the server
+// starts it, it is not left running.
+func (c *Client) Start(ctx context.Context, command Command, edit ...func(*schema.JobStartParams)) (*Job, error) {
+	p := schema.JobStartParams{Command: command.line, Argv: command.argv, Shell: command.shell}
+	for _, f := range edit {
+		f(&p)
+	}
+	if p.Events == nil && or(p.WhenSlow, schema.WhenSlowSpool) == schema.WhenSlowBlock {
+		p.Events = c.withOutput() // A program waits only for a client that has asked for its output.
+	}
+	r, err := Call[schema.JobStartResult](ctx, c, "job/start", p)
+	if err != nil {
+		c.abandon(err)
+		return nil, err
+	}
+	j := &Job{Handle: r.Job.Handle, Info: r.Job, client: c}
+	if r.Outcome != nil {
+		j.seen(*r.Outcome)
+	}
+	return j, nil
+}
+
+// abandon ends a job that was started although the request has failed: its wait was cancelled, or the answer was too
+// long. The caller has no handle of it. Errors of other kinds name other jobs.
+func (c *Client) abandon(err error) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Kind != schema.KindCanceled && e.Kind != schema.KindLimitExceeded {
+		return
+	}
+	var data struct{ Handle int64 }
+	if json.Unmarshal(e.Data, &data) == nil && data.Handle != 0 {
+		_ = (&Job{Handle: data.Handle, client: c}).Close() // The other error is the reason.
+	}
+}
+
+// Job returns a job by its handle, such as that of an event.
+func (c *Client) Job(handle int64) *Job { return &Job{Handle: handle, client: c} }
+
+// Write types text, as it is.
+func (j *Job) Write(ctx context.Context, text string, edit ...func(*schema.JobWriteParams)) error {
+	p := schema.JobWriteParams{Handle: handleID(j.Handle), Input: &text}
+	for _, f := range edit {
+		f(&p)
+	}
+	return j.client.Call(ctx, "job/write", p, nil)
+}
+
+// Press presses keys of the terminal, such as Enter, Up and Ctrl-C.
+func (j *Job) Press(ctx context.Context, keys ...string) error {
+	return j.client.Call(ctx, "job/write", schema.JobWriteParams{Handle: handleID(j.Handle), Keys: keys}, nil)
+}
+
+// Exec runs a command in a job that is a [Shell], and returns its output and its end. The shell keeps its directory,
+// variables and functions. If ctx is done first, the command is interrupted.
+func (j *Job) Exec(ctx context.Context, command string, edit ...func(*schema.JobExecParams)) (*schema.JobExecResult, error) {
+	p := schema.JobExecParams{Handle: handleID(j.Handle), Command: command, TimeoutMs: schema.NullOf[int64](), OnTimeout: new(schema.ExecTimeoutInterrupt)}
+	for _, f := range edit {
+		f(&p)
+	}
+	return Call[schema.JobExecResult](ctx, j.client, "job/exec", p)
+}
+
+// Screen returns the screen of the terminal, as text.
+func (j *Job) Screen(ctx context.Context) (*schema.JobScreenResult, error) {
+	return Call[schema.JobScreenResult](ctx, j.client, "job/screen", schema.JobScreenParams{Handle: handleID(j.Handle)})
+}
+
+// Screenshot returns the screen of the terminal, as a picture in PNG.
+func (j *Job) Screenshot(ctx context.Context) ([]byte, error) {
+	r, err := Call[schema.JobScreenResult](ctx, j.client, "job/screen", schema.JobScreenParams{Handle: handleID(j.Handle), Format: new(schema.ScreenFormatPng)})
+	if err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.DecodeString(or(r.Png, ""))
+}
+
+// Kill ends the job with everything that it has started: TERM, and after grace KILL. The result lists the
+// processes that were ended, and survivors that could not be.
+func (j *Job) Kill(ctx context.Context, grace time.Duration) (*schema.JobKillResult, error) {
+	return Call[schema.JobKillResult](ctx, j.client, "job/kill", schema.JobKillParams{Handle: handleID(j.Handle), GraceMs: new(grace.Milliseconds())})
+}
+
+const (
+	closeGrace = 500 * time.Millisecond
+	closeTime  = 30 * time.Second
+)
+
+// Close ends the job with everything that it has started, as Kill does, with a grace of half a second. It is no error
+// if the job, or the server, has ended already; it is one if a process could not be ended.
+func (j *Job) Close() error {
+	ctx, stop := context.WithTimeout(context.Background(), closeTime)
+	defer stop()
+	r, err := j.Kill(ctx, closeGrace)
+	switch {
+	case errors.Is(err, ErrServerGone), KindOf(err) == schema.KindJobNotFound, KindOf(err) == schema.KindShuttingDown:
+		return nil
+	case err != nil:
+		return err
+	case len(r.Survivors) > 0:
+		s := r.Survivors[0]
+		return fmt.Errorf("process %d (%s) of job %d is still alive: %s", s.PID, s.Command, j.Handle, s.Why)
+	}
+	return nil
+}
+
+// errNoOutcome is the error for a server that breaks the contract.
+var errNoOutcome = errors.New("the server's answer has no outcome, although the request had a wait")
+
+// handleID returns a handle as the params of requests have it.
+func handleID(handle int64) json.RawMessage { return strconv.AppendInt(nil, handle, 10) }

@@ -1,0 +1,342 @@
+package client_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"shelld/client"
+	"shelld/schema"
+)
+
+// onPipes starts a job without a terminal.
+func onPipes(p *schema.JobStartParams) { p.Mode = new(schema.ModePipe) }
+
+// TestFlood: 100 MB of output come whole through the loop, in little memory.
+func TestFlood(t *testing.T) {
+	all := 100_000_000
+	if testing.Short() {
+		all = 20_000_000
+	}
+	c := start(t, client.Options{})
+	j, err := c.Start(t.Context(), client.Line(fmt.Sprintf("seq 13000000 | head -c %d", all)), onPipes, client.Lossless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sha256.New()
+	numbers(want, all)
+	got, n, most := sha256.New(), 0, uint64(0)
+	var memory runtime.MemStats
+	for chunk, err := range j.Output(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chunk.Gap != nil {
+			t.Fatalf("a gap from %d to %d", chunk.Gap.From, chunk.Gap.To)
+		}
+		_, _ = io.WriteString(got, chunk.Text)
+		if n += len(chunk.Text); n>>23 != (n-len(chunk.Text))>>23 {
+			runtime.ReadMemStats(&memory)
+			most = max(most, memory.HeapInuse)
+		}
+	}
+	equal(t, "bytes", n, all)
+	equal(t, "checksum", fmt.Sprintf("%x", got.Sum(nil)), fmt.Sprintf("%x", want.Sum(nil)))
+	if most > 40<<20 {
+		t.Errorf("%d MiB of memory were in use", most>>20)
+	}
+}
+
+// numbers writes the first n bytes of the output of seq.
+func numbers(h hash.Hash, n int) {
+	var buf []byte
+	for i := 1; n > 0; i++ {
+		buf = fmt.Appendln(buf, i)
+		if len(buf) >= 1<<16 || len(buf) >= n {
+			k := min(n, len(buf))
+			_, _ = h.Write(buf[:k])
+			n, buf = n-k, buf[:0]
+		}
+	}
+}
+
+// TestSlowReader: a program whose output is not read waits, and goes on when the loop is left.
+func TestSlowReader(t *testing.T) {
+	c := start(t, client.Options{})
+	j, err := c.Start(t.Context(), client.Line("yes | head -c 50000000; echo done >&2"), onPipes, client.Lossless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range j.Output(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := j.Wait(t.Context(), client.Exit(), client.Within(300*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "while nothing is read", o.Reason, schema.OutcomeReasonTimeout)
+		if next := o.Job.Streams["stdout"].NextOffset; next > 10<<20 {
+			t.Errorf("the program has written %d bytes", next)
+		}
+		break
+	}
+	o, err := j.Wait(t.Context(), client.Exit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "after the loop", o.Reason, schema.OutcomeReasonExit)
+}
+
+// TestOutputAgain: the output of a job can be read several times, during it and after its end; also by a client that
+// gets its events.
+func TestOutputAgain(t *testing.T) {
+	for _, onEvent := range []func(client.Event){nil, func(client.Event) {}} {
+		c := start(t, client.Options{OnEvent: onEvent})
+		j, err := c.Start(t.Context(), client.Line(`printf 'one\ntwo\n'; read x; printf '\377three'`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line, err := range j.Lines(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "first line", line, "one")
+			break
+		}
+		if _, err := j.Question(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Answer(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			got := slices.Collect(lines(t, j))
+			if want := []string{"one", "two", "", "\xffthree"}; !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+			if _, err := j.Wait(t.Context(), client.Closed()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func lines(t *testing.T, j *client.Job) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for line, err := range j.Lines(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// TestOutputEnds: a loop over output ends with an error when its context or the server ends, and a second loop at a
+// time is refused.
+func TestOutputEnds(t *testing.T) {
+	c := start(t, client.Options{})
+	j, err := c.Start(t.Context(), client.Line("echo begin; sleep 1000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := func(ctx context.Context, during func()) (last error) {
+		for _, err := range j.Output(ctx) {
+			if err == nil {
+				during()
+			}
+			last = err
+		}
+		return last
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := last(ctx, cancel); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	err = last(t.Context(), func() {
+		if err := last(t.Context(), func() {}); err == nil || !strings.Contains(err.Error(), "once at a time") {
+			t.Error(err)
+		}
+		go c.Close()
+	})
+	if err != nil && !errors.Is(err, client.ErrServerGone) { // The end of the job may come first.
+		t.Error(err)
+	}
+}
+
+// TestCancelledCalls: a thousand cancelled calls leave no process, goroutine or descriptor.
+func TestCancelledCalls(t *testing.T) {
+	c := start(t, client.Options{})
+	if _, err := c.Run(t.Context(), client.Argv("true")); err != nil {
+		t.Fatal(err)
+	}
+	goroutines, files := runtime.NumGoroutine(), descriptors(t)
+	calls := 1000
+	if testing.Short() {
+		calls = 100
+	}
+	var all sync.WaitGroup
+	for i := range calls {
+		if i%50 == 0 {
+			all.Wait()
+		}
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%20)*time.Millisecond)
+			defer cancel()
+			_, err := c.Run(ctx, client.Line("sleep 1000 & sleep 1001"))
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("call %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	for { // The ends of the last jobs.
+		r, err := client.Call[schema.JobListResult](t.Context(), c, "job/list", schema.JobListParams{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		live := slices.IndexFunc(r.Jobs, func(j schema.JobInfo) bool { return j.Status != schema.StatusClosed })
+		if live < 0 {
+			break
+		}
+		if _, err := c.Job(r.Jobs[live].Handle).Wait(t.Context(), client.Closed()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := runtime.NumGoroutine(); n > goroutines {
+		t.Errorf("%d goroutines, before it were %d", n, goroutines)
+	}
+	equal(t, "descriptors", descriptors(t), files)
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// TestExitStatus: a status other than 0 is an error only if it is asked for.
+func TestExitStatus(t *testing.T) {
+	c := start(t, client.Options{})
+	r, err := c.Run(t.Context(), client.Line("echo out; echo no such thing >&2; exit 3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "code", r.Code, 3)
+	equal(t, "stdout", r.Stdout, "out\n")
+	equal(t, "error", fmt.Sprint(r.Err()), "the command ended with status 3: no such thing")
+	r, err = c.Run(t.Context(), client.Line("kill -9 $$"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "signal", r.Signal, "SIGKILL")
+	equal(t, "code", r.Code, -1)
+	equal(t, "error", fmt.Sprint(r.Err()), "the command was ended: signaled (SIGKILL)")
+	_, err = c.Run(t.Context(), client.Argv("gti"))
+	equal(t, "kind", client.KindOf(err), schema.KindCommandNotFound)
+}
+
+// TestQuestionThatNeverComes: a program that ends instead is an error, and an answer is typed only to its question.
+func TestQuestionThatNeverComes(t *testing.T) {
+	c := start(t, client.Options{})
+	j, err := c.Start(t.Context(), client.Line("echo bye"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = j.Question(t.Context())
+	var none *client.QuestionError
+	if !errors.As(err, &none) {
+		t.Fatal(err)
+	}
+	equal(t, "text", none.Outcome.Text(), "bye\n")
+
+	j, err = c.Start(t.Context(), client.Line("read -p 'one? ' a; read -p 'two? ' b; echo $a,$b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = j.Question(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Write(t.Context(), "meddling\n"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = j.Answer(t.Context(), "1")
+	equal(t, "kind", client.KindOf(err), schema.KindInputNotExpected)
+	q, err := j.Question(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "prompt", q.Prompt, "two?")
+	o, err := j.Answer(t.Context(), "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "text", o.Text(), "meddling,2\n")
+}
+
+// TestCallbacks: errors of callbacks decline and deny; events come in order, and their function may make calls.
+func TestCallbacks(t *testing.T) {
+	var c *client.Client
+	ready, events := make(chan struct{}), make(chan string, 100)
+	c = start(t, client.Options{
+		OnSecret: func(context.Context, schema.ClientSecretParams) (string, error) {
+			return "", errors.New("nobody is here")
+		},
+		OnConfirm: func(_ context.Context, ask schema.ClientConfirmParams) (schema.ConfirmOutcome, error) {
+			if strings.Contains(ask.Command, "rm") {
+				return "", errors.New("nobody is here")
+			}
+			return schema.ConfirmOutcomeOnce, nil
+		},
+		OnEvent: func(e client.Event) {
+			<-ready
+			if e.Method == "job/waitingForInput" {
+				return // It may come several times.
+			}
+			var p struct{ Handle int64 }
+			if err := e.Decode(&p); err != nil {
+				t.Error(err)
+			}
+			if e.Method == "job/started" {
+				if _, err := c.Job(p.Handle).Wait(t.Context(), client.Exit()); err != nil {
+					t.Error(err)
+				}
+			}
+			events <- e.Method
+		},
+		Initialize: schema.InitializeParams{Options: &schema.Options{
+			Confirm: &schema.ConfirmOptions{Start: new(schema.ConfirmVerdictAsk)},
+		}},
+	})
+	close(ready)
+	_, err := c.Run(t.Context(), client.Line("rm -rf build"))
+	equal(t, "kind", client.KindOf(err), schema.KindConfirmationDenied)
+	j, err := c.Start(t.Context(), client.Line("read -s -p 'Password: ' -t 2 p; echo; echo got ${#p}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := j.Wait(t.Context(), client.Exit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "text", o.Text(), "got 0")
+	for _, want := range []string{"job/started", "job/exited", "job/closed"} {
+		equal(t, "event", <-events, want)
+	}
+}
