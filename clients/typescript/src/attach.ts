@@ -1,3 +1,4 @@
+import { onAbort } from './abort.js';
 import type { Connection, Handlers, RequestOptions } from './connection.js';
 import { RequestError, ServerEndedError } from './errors.js';
 import type { InitializeParams } from './protocol.js';
@@ -38,6 +39,7 @@ export async function attach(connection: MessageConnection, options: AttachOptio
 }
 
 class MessageConnectionAdapter implements Connection {
+  inFlight = 0;
   #connection: MessageConnection;
   #over: ServerEndedError | undefined;
   #ended: Promise<void>;
@@ -73,14 +75,14 @@ class MessageConnectionAdapter implements Connection {
     signal?.throwIfAborted();
     if (this.#over) throw this.#over;
     const cancel = new Cancellation();
+    this.inFlight++;
     const answer = this.#connection.sendRequest(method, params, cancel.token).then((result) => {
       (signal?.aborted ? late : accept)?.(result);
       return result;
-    });
-    let abort = () => {};
+    }).finally(() => this.inFlight--);
+    let forget = () => {};
     const aborted = new Promise((_, reject) => {
-      abort = () => { cancel.cancel(); reject(signal!.reason); };
-      signal?.addEventListener('abort', abort, { once: true });
+      forget = onAbort(signal, () => { cancel.cancel(); reject(signal!.reason); });
       void this.#ended.then(() => reject(this.#over));
     });
     aborted.catch(() => {});
@@ -92,7 +94,7 @@ class MessageConnectionAdapter implements Connection {
       if (typeof code === 'number' && typeof data?.kind === 'string') throw new RequestError(method, { code, message, data });
       throw error;
     } finally {
-      signal?.removeEventListener('abort', abort);
+      forget();
     }
   }
 

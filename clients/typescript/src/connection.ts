@@ -1,3 +1,4 @@
+import { onAbort } from './abort.js';
 import { RequestError, ServerEndedError, ShelldError } from './errors.js';
 import type { ServerProcess } from './server.js';
 
@@ -25,6 +26,8 @@ export interface Connection {
   listen(handlers: Handlers): void;
   request(method: string, params: object, options?: RequestOptions): Promise<any>;
   notify(method: string, params: object): void;
+  /** How many requests have no answer yet, withdrawn ones among them. */
+  readonly inFlight: number;
   /** Keeps this process alive until the returned function is called. */
   hold(): () => void;
   /** Ends the server; graceMs is how long its jobs may take to end. */
@@ -80,27 +83,30 @@ export class LineConnection implements Connection {
     if (this.#over) return Promise.reject(this.#over);
     const id = ++this.#lastId;
     const release = this.hold();
-    let abort = () => {};
+    let forget = () => {};
     const answer = new Promise((resolve, reject) => {
       const pending: Pending = { method, options, resolve, reject };
-      abort = () => {
+      forget = onAbort(signal, () => {
         // The answer is still to come: it says whether the request has had an effect.
         pending.options = { accept: (result) => options.late?.(result) };
         this.notify('$/cancelRequest', { id });
         reject(signal?.reason);
-      };
+      });
       this.#pending.set(id, pending);
-      signal?.addEventListener('abort', abort, { once: true });
     });
     this.#write({ id, method, params });
     return answer.finally(() => {
-      signal?.removeEventListener('abort', abort);
+      forget();
       release();
     });
   }
 
   notify(method: string, params: object): void {
     if (!this.#over) this.#write({ method, params });
+  }
+
+  get inFlight(): number {
+    return this.#pending.size;
   }
 
   hold(): () => void {

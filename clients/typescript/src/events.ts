@@ -1,3 +1,4 @@
+import { onAbort } from './abort.js';
 import { ShelldError } from './errors.js';
 import type { Events } from './protocol.js';
 
@@ -28,9 +29,9 @@ export function eventsOf(
     wake();
   }, end);
   const abort = () => { queue.length = 0; end(signal!.reason); };
-  signal?.addEventListener('abort', abort, { once: true });
+  const forget = onAbort(signal, abort);
   if (signal?.aborted) abort();
-  const stop = () => { stopSource(); signal?.removeEventListener('abort', abort); };
+  const stop = () => { stopSource(); forget(); };
   const next = async (): Promise<IteratorResult<Event, void>> => {
     while (queue.length === 0 && !over) await new Promise<void>((resolve) => { wake = resolve; });
     const value = queue.shift();

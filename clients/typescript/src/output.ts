@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { onAbort } from './abort.js';
 import { RequestError, ShelldError } from './errors.js';
 import type { Job } from './job.js';
 import type { Gap, JobOutputParams, JobState, JobSubscribeParams, Stream } from './protocol.js';
@@ -68,7 +69,6 @@ export async function* readOutput(job: Job, options: ReadOptions): AsyncGenerato
   let failure: { error: unknown } | undefined;
   let wake = () => {};
   const fail = (error: unknown) => { failure ??= { error }; wake(); };
-  const abort = () => fail(signal!.reason);
   const off = job.listen((method, params) => {
     // What comes before the answer belongs to an earlier subscription.
     if (!state) return;
@@ -81,7 +81,7 @@ export async function* readOutput(job: Job, options: ReadOptions): AsyncGenerato
     }
     wake();
   }, fail);
-  signal?.addEventListener('abort', abort, { once: true });
+  const forget = onAbort(signal, () => fail(signal!.reason));
   const acknowledge = acknowledger(job);
   const reachedEnd = () => {
     const ended = state!.exit && (until === 'exited' || state!.status === 'closed');
@@ -114,7 +114,7 @@ export async function* readOutput(job: Job, options: ReadOptions): AsyncGenerato
     if (state || !(error instanceof RequestError) || error.kind !== 'jobExited') throw error;
     yield* readStored(job, options);
   } finally {
-    signal?.removeEventListener('abort', abort);
+    forget();
     off();
     done();
     // A program that waits for this reader goes on.

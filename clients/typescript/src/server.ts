@@ -35,14 +35,14 @@ export class ServerProcess {
     });
     // Writing to a server that has ended fails; `ended` reports that.
     child.stdin.on('error', () => {});
-    const closed = once(child, 'close');
+    const closed = new Promise((resolve) => child.once('close', resolve));
     this.ended = once(child, 'exit').then(async ([code, signal]) => {
       let timer: NodeJS.Timeout | undefined;
       await Promise.race([closed, new Promise((resolve) => { timer = setTimeout(resolve, drainMs); })]);
       clearTimeout(timer);
       return signal === null ? `exit status ${code}` : `signal ${signal}`;
     });
-    this.ended.catch(() => {}); // an 'error' event at a later kill
+    this.ended.catch(() => {}); // it could not be started, which start() reports
   }
 
   /** Starts the program itself, without a shell. */

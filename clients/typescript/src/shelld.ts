@@ -28,6 +28,9 @@ export interface ConnectOptions extends Omit<InitializeParams, 'protocolVersion'
   connectTimeoutMs?: number;
 }
 
+/** JSON-RPC's code for it. */
+const methodNotFound = -32601;
+
 type CommandMembers = 'command' | 'argv';
 
 export interface RunOptions extends Omit<JobRunParams, CommandMembers | '_meta'> {
@@ -124,6 +127,11 @@ export class Shelld implements AsyncDisposable {
   /** Any notification of the protocol. */
   notify<M extends keyof Notifications>(method: M, params: Notifications[M]): void {
     this.#connection.notify(method, params);
+  }
+
+  /** How many requests have no answer yet, withdrawn ones among them. */
+  get inFlight(): number {
+    return this.#connection.inFlight;
   }
 
   /** Runs a command to its end. There is no time limit by default, and an exit code is no exception without `check`. */
@@ -238,7 +246,7 @@ export class Shelld implements AsyncDisposable {
       // What was thrown may have the secret in it.
       throw { code: -32603, message: 'the callback of the client failed' };
     }
-    throw { code: -32601, message: `this client does not answer ${method}` };
+    throw { code: methodNotFound, message: `this client does not answer ${method}` };
   }
 }
 
@@ -272,6 +280,6 @@ function connectError(program: string, cause: unknown): unknown {
   if (cause.data.kind === 'unsupportedVersion') {
     return new ConnectError('unsupportedVersion', `${program} speaks the protocol's versions ${cause.data.supported.join(', ')}, and this package version 1: update the one that is older`, { cause });
   }
-  if (cause.kind === 'methodNotFound') return new ConnectError('notShelld', `${program} is no shelld: it does not know initialize`, { cause });
+  if (cause.code === methodNotFound) return new ConnectError('notShelld', `${program} is no shelld: it does not know initialize`, { cause });
   return cause;
 }
