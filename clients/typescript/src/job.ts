@@ -19,9 +19,6 @@ export interface ExecOptions extends Omit<JobExecParams, 'handle' | 'command' | 
 /** The screen as text: a row a line. */
 export type ScreenText = Extract<JobScreenResult, { lines: string[] }>;
 
-/** The events that a job itself needs. */
-const ownEvents: readonly EventName[] = ['exited', 'closed'];
-
 /** How long the end of a scope lets the job's processes end by themselves. */
 const disposeGraceMs = 2000;
 
@@ -46,7 +43,7 @@ export class Job implements AsyncDisposable {
     this.shelld = shelld;
     this.handle = info.handle;
     this.info = info;
-    this.#wanted = new Map([...ownEvents, ...events].map((name) => [name, 1]));
+    this.#wanted = new Map(events.map((name) => [name, 1]));
     // The client stays alive for a job: one that is forgotten would end with it.
     const release = shelld.hold();
     const forget = shelld.route(info.handle, {
@@ -207,12 +204,17 @@ export class Job implements AsyncDisposable {
     return () => this.#listeners.delete(listener);
   }
 
-  /** @internal Takes the job's one place for a reader of its output. */
+  /** @internal Takes the job's one place for a reader of its output, which the job may have waited for. */
   beginReading(): () => void {
     if (this.#reading) throw outputBusy(this.handle);
     this.#reading = true;
+    this.#wanted.set('output', 1);
     const release = this.shelld.hold();
-    return () => { this.#reading = false; release(); };
+    return () => {
+      this.#reading = false;
+      this.#wanted.delete('output');
+      release();
+    };
   }
 
   /** @internal */
@@ -220,9 +222,9 @@ export class Job implements AsyncDisposable {
     this.shelld.notify('job/ack', { handle: this.handle, stream, offset });
   }
 
-  /** @internal Subscribes to what is wanted, and more; `accept` gets the state as of when it takes effect. */
-  async subscribe(params: Omit<JobSubscribeParams, 'handle' | 'events'>, more: readonly EventName[] = [], accept?: (state: JobState) => void): Promise<void> {
-    const request = { ...params, handle: this.handle, events: [...this.#wanted.keys(), ...more] };
+  /** @internal Subscribes to what is wanted; `accept` gets the state as of when that takes effect. */
+  async subscribe(params: Omit<JobSubscribeParams, 'handle' | 'events'>, accept?: (state: JobState) => void): Promise<void> {
+    const request = { ...params, handle: this.handle, events: [...this.#wanted.keys()] };
     await this.shelld.request('job/subscribe', request, { accept: (result: JobSubscribeResult) => accept?.(result.job!) });
   }
 

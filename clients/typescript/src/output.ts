@@ -89,7 +89,7 @@ export async function* readOutput(job: Job, options: ReadOptions): AsyncGenerato
       (stream !== undefined && name !== stream) || (position[name as Stream] ?? 0) >= nextOffset);
   };
   try {
-    await job.subscribe({ from, whenSlow, ...(queries && { queries }) }, ['output'], (subscribed) => {
+    await job.subscribe({ from, whenSlow, ...(queries && { queries }) }, (subscribed) => {
       state = subscribed;
       for (const [name, { nextOffset }] of Object.entries(state.streams)) {
         position[name as Stream] = from === 'now' ? nextOffset : from === 'start' ? 0 : from;

@@ -43,6 +43,11 @@ export interface RunOptions extends Omit<JobRunParams, CommandMembers | '_meta'>
 export interface StartOptions extends Omit<JobStartParams, CommandMembers | 'events' | 'wait' | '_meta'> {
   /** Events of the job for events(); those of output come by output() and lines(). */
   events?: readonly Exclude<EventName, 'output'>[];
+  /**
+   * What becomes of output until somebody reads it. Default spool: it is kept, of more than 64 MiB the first
+   * and the newest. With block the job waits for its reader from the first MiB on, so that nothing is lost.
+   */
+  whenSlow?: JobStartParams['whenSlow'];
   /** Gives up the start. */
   signal?: AbortSignal;
 }
@@ -102,6 +107,9 @@ export class Shelld implements AsyncDisposable {
   #callbacks: Callbacks;
   #routes = new Map<number, Route>();
   #listeners = new Set<Route>();
+  #starting = 0;
+  // The end of a short job may be reported before the answer to its start: events of jobs unknown so far.
+  #early = new Map<number, { method: EventMethod; params: object }[]>();
 
   /** @internal */
   constructor(connection: Connection, callbacks: Callbacks) {
@@ -168,15 +176,25 @@ export class Shelld implements AsyncDisposable {
 
   async #start(command: JobStartParams, options: StartOptions): Promise<Job> {
     const { signal, events = [], ...rest } = options;
-    const params = { ...rest, ...command, events: [...new Set([...events, 'exited', 'closed'])] };
+    const wanted: EventName[] = [...events, 'exited', 'closed'];
+    if (options.whenSlow === 'block') wanted.push('output'); // it is read anew when there is a reader
+    const params = { ...rest, ...command, events: [...new Set(wanted)] };
     let job: Job | undefined;
-    await this.request('job/start', params as JobStartParams, {
-      signal,
-      // At once, since the job's events may follow in the same piece of the stream.
-      accept: ({ job: info }: JobStartResult) => { job = new Job(this, info, events); },
-      late: ({ job: { handle } }: JobStartResult) => { this.request('job/kill', { handle }).catch(() => {}); },
-    });
-    return job!;
+    this.#starting++;
+    try {
+      await this.request('job/start', params as JobStartParams, {
+        signal,
+        // At once, since events of the job may follow in the same piece of the stream.
+        accept: ({ job: info }: JobStartResult) => {
+          job = new Job(this, info, wanted);
+          for (const { method, params } of this.#early.get(info.handle) ?? []) this.#routes.get(info.handle)?.event(method, params);
+        },
+        late: ({ job: { handle } }: JobStartResult) => { this.request('job/kill', { handle }).catch(() => {}); },
+      });
+      return job!;
+    } finally {
+      if (--this.#starting === 0) this.#early.clear();
+    }
   }
 
   /** The notifications of the server from now on: those of jobs with the option events, or of `options.events`. */
@@ -227,7 +245,10 @@ export class Shelld implements AsyncDisposable {
   }
 
   #event(method: EventMethod, params: object): void {
-    this.#routes.get((params as { handle: number }).handle)?.event(method, params);
+    const { handle } = params as { handle: number };
+    const route = this.#routes.get(handle);
+    if (route) route.event(method, params);
+    else if (this.#starting > 0) this.#early.set(handle, [...this.#early.get(handle) ?? [], { method, params }]);
     for (const listener of [...this.#listeners]) listener.event(method, params);
   }
 

@@ -11,6 +11,10 @@ test('1,000 cancelled calls leave no process, request, listener or descriptor', 
   const shelld = await client(t);
   await using shell = await shelld.shell();
   await shell.question();
+  // Some runtimes open what they need for a file and a process at the first one.
+  const warm = new Holders(t);
+  await shelld.run(`exec 9>${warm.path}`);
+  await warm.gone;
   const before = [descriptors(), process.getActiveResourcesInfo?.().length];
   const holders = new Holders(t);
   const first = await shelld.start(`exec 9>${holders.path}; sleep 1000`, { group: 'cancelled' });
@@ -43,7 +47,8 @@ test('1,000 cancelled calls leave no process, request, listener or descriptor', 
   assert.equal(stats.jobs.live, 1);
   assert.equal(stats.connection.requestsInFlight, 1);
   assert.equal(shelld.inFlight, 0);
-  assert.deepEqual([descriptors(), process.getActiveResourcesInfo?.().length], before);
+  assert.ok(descriptors() <= before[0]!, `${descriptors()} descriptors, not ${before[0]}`);
+  if (before[1] !== undefined) assert.ok(process.getActiveResourcesInfo().length <= before[1], process.getActiveResourcesInfo().join());
 });
 
 test('a withdrawn run ends with everything that it has started', async (t) => {

@@ -35,7 +35,7 @@ test('a program that cannot be run', async (t) => {
 
 test('an unsupported platform', async () => {
   const platform = Object.getOwnPropertyDescriptor(process, 'platform')!;
-  Object.defineProperty(process, 'platform', { ...platform, value: 'aix' });
+  Object.defineProperty(process, 'platform', { configurable: true, enumerable: true, value: 'aix' });
   try {
     await fails({}, 'unsupportedPlatform', /does not run on aix/);
   } finally {
@@ -109,13 +109,19 @@ test('the death of a real server ends jobs, readers and waits', async (t) => {
   await soon(holders.gone, 'the end of the processes');
 });
 
+/** It answers initialize, closes its stdout at the next request, and lives on. */
+const muteServer = {
+  path: 'sh',
+  args: ['-c', `read a; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1","capabilities":{},"limits":{}}}'; read b; exec >&-; while read c; do :; done; sleep 1000`],
+};
+
 test('garbage on stdout ends the connection', async () => {
   await using shelld = await connect(fake('garbage'));
   await assert.rejects(soon(shelld.run('true'), 'an error'), /it wrote "printf was here" to stdout/);
 });
 
 test('a server that closes its stdout has ended', async () => {
-  await using shelld = await connect(fake('mute'));
+  await using shelld = await connect(muteServer);
   await assert.rejects(soon(shelld.run('true'), 'an error'), ServerEndedError);
 });
 

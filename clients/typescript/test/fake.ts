@@ -33,10 +33,6 @@ const answers: Record<string, (message: { id: number; method: string }) => void>
     if (method === 'initialize') return send({ id, result: initialized });
     process.stdout.write('printf was here\n');
   },
-  mute: ({ id, method }) => {
-    if (method === 'initialize') return send({ id, result: initialized });
-    process.stdout.end();
-  },
   late: ({ id, method }) => {
     if (method === 'initialize') return send({ id, result: initialized });
     if (method === 'job/kill') process.exit(42);

@@ -83,6 +83,13 @@ test('kill reports who was ended how', async (t) => {
   await job[Symbol.asyncDispose]();
 });
 
+test('the end of a job that is over before its start is answered', async (t) => {
+  const shelld = await client(t);
+  const jobs = await Promise.all(Array.from({ length: 50 }, () => shelld.start(['true'])));
+  await soon(Promise.all(jobs.map(({ closed }) => closed)), 'the end');
+  for (const { exit } of jobs) assert.equal((await exit).code, 0);
+});
+
 test('events of one job and of all', async (t) => {
   const shelld = await client(t);
   const all: Event[] = [];
@@ -107,6 +114,23 @@ test('events of one job and of all', async (t) => {
   assert.deepEqual(titles, ['titled']);
   const methods = new Set(all.filter((event) => 'handle' in event.params && event.params.handle === job.handle).map(({ method }) => method));
   assert.deepEqual([...methods].sort(), ['job/closed', 'job/exited', 'job/stateChanged', 'job/waitingForInput']);
+});
+
+test('events can be asked for while output is read', async (t) => {
+  const shelld = await client(t);
+  await using job = await shelld.start('echo one; read x; printf "\\033]0;titled\\007two\\n"; read x; echo three');
+  const lines = job.lines();
+  assert.equal((await lines.next()).value, 'one');
+  const events = job.events(['stateChanged']);
+  const titled = events.next();
+  await job.answer('', { until: /two/ });
+  const event = (await titled).value!;
+  assert.ok(event.method === 'job/stateChanged');
+  await events.return();
+  await job.answer('');
+  const rest: string[] = [];
+  for await (const line of lines) rest.push(line);
+  assert.deepEqual(rest, ['', 'two', '', 'three']);
 });
 
 test('a command that cannot be run is an error with suggestions', async (t) => {

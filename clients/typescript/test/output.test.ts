@@ -32,7 +32,7 @@ test('100 MB through the iterator: every byte, in flat memory', async (t) => {
   let bytes = 0;
   const hash = createHash('sha256');
   const begun = performance.now();
-  await using job = await shelld.start(['seq', '12400000'], { mode: 'pipe' });
+  await using job = await shelld.start(['seq', '12400000'], { mode: 'pipe', whenSlow: 'block' });
   for await (const chunk of job.output()) {
     assert.equal(chunk.gap, undefined);
     assert.equal(chunk.offset, bytes);
@@ -64,11 +64,22 @@ test('a reader that stops makes the program wait, and nothing grows', async (t) 
   const offset = await soon(held(shelld, job), 'the program\'s wait');
   assert.ok(offset < 32e6, `${offset} bytes`);
   const { perJob } = await shelld.request('server/stats');
-  assert.equal(perJob[0]!.streams['stdout']!.held, true);
   assert.ok(perJob[0]!.streams['stdout']!.unackedBytes! <= shelld.server.limits.windowBytes!);
   await reader.next(); // it goes on
   await reader.return(); // and is released
   await assert.rejects(Promise.race([held(shelld, job), job.wait({ bytes: offset + 1e6 }, { from: { stdout: 0, stderr: 0 }, timeoutMs: null }).then(() => { throw new Error('it goes on'); })]), /it goes on/);
+});
+
+test('a job can wait for its reader from the first byte on', async (t) => {
+  const shelld = await client(t);
+  await using job = await shelld.start(['yes'], { mode: 'pipe', whenSlow: 'block' });
+  await soon(held(shelld, job), 'the program\'s wait');
+  let bytes = 0;
+  for await (const chunk of job.output()) {
+    assert.deepEqual([chunk.gap, chunk.offset], [undefined, bytes]);
+    if ((bytes += chunk.length) > 20e6) break;
+  }
+  await job.wait({ bytes: 40e6 }, { from: { stdout: 0, stderr: 0 } }); // it no longer waits for anybody
 });
 
 test('output is read from the start, whenever the reader comes', async (t) => {
