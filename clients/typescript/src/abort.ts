@@ -1,4 +1,4 @@
-/** What is called when a signal aborts. One listener serves all, since Node warns of more than ten on one signal. */
+/** The callbacks of a signal. One listener serves all, since Node warns of more than ten on one signal. */
 interface Shared {
   callbacks: Set<() => void>;
   listener: () => void;

@@ -13,7 +13,7 @@ interface CancellationToken {
   onCancellationRequested(listener: (event: any) => unknown): Disposable;
 }
 
-/** What is used of a MessageConnection of vscode-jsonrpc. */
+/** The used part of a MessageConnection of vscode-jsonrpc. */
 export interface MessageConnection {
   sendRequest(method: string, params: any, token?: any): Promise<any>;
   sendNotification(method: string, params?: any): Promise<void>;
@@ -23,7 +23,7 @@ export interface MessageConnection {
   end(): void;
 }
 
-/** The members of initialize, and what a person is asked for. */
+/** The params of initialize, and questions to a person. */
 export interface AttachOptions extends Omit<InitializeParams, 'protocolVersion' | 'capabilities' | '_meta'>, Callbacks {}
 
 /**

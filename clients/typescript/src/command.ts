@@ -1,7 +1,7 @@
 /** A command line for a shell, or a program and its arguments, without a shell. */
 export type Command = string | readonly [string, ...string[]] | readonly string[];
 
-/** What a template may have between its texts: an argument or a part of one, or a list of arguments. */
+/** A value in a template: an argument or a part of one, or a list of arguments. */
 export type TemplateValue = string | number | readonly (string | number)[];
 
 /** The members of params that name a command. */

@@ -2,7 +2,7 @@ import { onAbort } from './abort.js';
 import { RequestError, ServerEndedError, ShelldError } from './errors.js';
 import type { ServerProcess } from './server.js';
 
-/** What a connection passes on. */
+/** The receivers of a connection's messages. */
 export interface Handlers {
   /** A notification of the server. */
   event(method: string, params: object): void;
@@ -51,6 +51,8 @@ interface Pending {
 
 /** How long a server may take to end, besides the grace of its jobs. */
 const closeMs = 10_000;
+/** How long a server may live on after it has closed its stdout. */
+const muteMs = 2000;
 
 /** A connection to a server process: a JSON text a line. */
 export class LineConnection implements Connection {
@@ -137,7 +139,7 @@ export class LineConnection implements Connection {
     this.#end(new ServerEndedError('the client is closed: connect again', '', 'closed'));
   }
 
-  /** Ends the connection because of what the server sent. */
+  /** Ends the connection because of a message of the server. */
   fail(error: ShelldError): void {
     this.#end(error);
     this.#server.kill();
@@ -179,7 +181,8 @@ export class LineConnection implements Connection {
   }
 
   #garbage(what: string): void {
-    this.fail(new ServerEndedError(`${this.#server.path} does not speak shelld's protocol: it wrote ${what} to stdout`, this.#server.stderr, 'notShelld'));
+    const message = `${this.#server.path} does not speak shelld's protocol: it wrote ${what} to stdout`;
+    this.fail(new ServerEndedError(message, this.#server.stderr, 'notShelld'));
   }
 
   #answered({ id, result, error }: Message): void {
@@ -212,7 +215,7 @@ export class LineConnection implements Connection {
 
   async #ended(): Promise<void> {
     this.#server.endInput();
-    const timer = setTimeout(() => this.#server.kill(), closeMs); // it has closed its stdout, and lives on
+    const timer = setTimeout(() => this.#server.kill(), muteMs);
     const how = await this.#server.ended.catch(String);
     clearTimeout(timer);
     this.#end(new ServerEndedError(`${this.#server.path} has ended (${how}), and every job with it: connect again`, this.#server.stderr));

@@ -47,7 +47,7 @@ export class ConnectError extends ShelldError {
 /** The server has ended, and with it every job. Each pending request is rejected with it. */
 export class ServerEndedError extends ShelldError {
   override name = 'ServerEndedError';
-  /** The end of what the server wrote to stderr. */
+  /** The end of the server's stderr. */
   readonly stderr: string;
 
   constructor(message: string, stderr: string, kind: 'serverEnded' | 'closed' | 'notShelld' = 'serverEnded') {

@@ -11,8 +11,8 @@ export type Event = { [M in EventMethod]: { method: M; params: Events[M] } }[Eve
 const maxBehind = 10_000;
 
 /**
- * Makes an iterator of what a source pushes. The source is called at once, so that no event is missed
- * between the call and the first iteration; it returns what stops it.
+ * Makes an iterator of the events that a source pushes. The source is called at once, so that no event is
+ * missed between the call and the first iteration; it returns a function that stops it.
  */
 export function eventsOf(
   source: (push: (method: EventMethod, params: object) => void, end: (error?: unknown) => void) => () => void,
@@ -24,7 +24,9 @@ export function eventsOf(
   const end = (error?: unknown) => { over ??= { error }; wake(); };
   const stopSource = source((method, params) => {
     if (over) return;
-    if (queue.length >= maxBehind) return end(new ShelldError('eventsLost', `a reader of events is ${maxBehind} of them behind: read faster, or ask for fewer`));
+    if (queue.length >= maxBehind) {
+      return end(new ShelldError('eventsLost', `a reader of events is ${maxBehind} of them behind: read faster, or ask for fewer`));
+    }
     queue.push({ method, params } as Event);
     wake();
   }, end);

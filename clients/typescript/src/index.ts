@@ -1,6 +1,9 @@
 /** A client for shelld: commands, terminals, questions, ports and screens. */
 export { ConnectError, RequestError, ServerEndedError, ShelldError, type ClientErrorKind } from './errors.js';
-export { connect, ExitError, Shelld, type Callbacks, type CommandResult, type ConnectOptions, type Dollar, type RunOptions, type RunResult, type StartOptions } from './shelld.js';
+export {
+  connect, ExitError, Shelld,
+  type Callbacks, type CommandResult, type ConnectOptions, type Dollar, type RunOptions, type RunResult, type StartOptions,
+} from './shelld.js';
 export { Job, type ExecOptions, type ScreenText } from './job.js';
 export { Chunk, type LineOptions, type OutputOptions } from './output.js';
 export { attach, type AttachOptions, type MessageConnection } from './attach.js';

@@ -28,7 +28,7 @@ export class Job implements AsyncDisposable {
   readonly handle: number;
   /** As of its start. */
   readonly info: JobInfo;
-  /** Resolves when the command has ended and its output was read; what it has started may live on. */
+  /** Resolves when the command has ended and its output was read; processes that it started may live on. */
   readonly exit: Promise<Exit>;
   /** Resolves when nothing of the job is alive. */
   readonly closed: Promise<void>;
@@ -63,7 +63,7 @@ export class Job implements AsyncDisposable {
       if (info.status === 'closed') done();
       this.listen((method) => { if (method === 'job/closed') done(); }, (error) => { reject(error); forget(); release(); });
     });
-    // Not everybody waits for these: the end of the server is reported by the request in progress.
+    // A caller may wait for neither: the request in progress reports the end of the server.
     this.exit.catch(() => {});
     this.closed.catch(() => {});
   }
@@ -78,13 +78,13 @@ export class Job implements AsyncDisposable {
     return answerOf((await this.shelld.request('job/wait', params, options)).outcome);
   }
 
-  /** Waits until the program asks for input (see `prompt`), or has ended. No pattern says what a question looks like. */
+  /** Waits until the program asks for input (see `prompt`), or has ended. This needs no pattern. */
   question(options: WaitOptions = {}): Promise<Answer> {
     return this.wait({ input: true }, options);
   }
 
   /**
-   * Types a line, and waits until the program asks again or has ended; `text` is what it wrote meanwhile.
+   * Types a line, and waits until the program asks again or has ended; `text` is its output meanwhile.
    * With `ifWaiting`, the `question.waitId` of an answer, nothing is typed if that question is over.
    */
   async answer(line: string, options: WaitOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
@@ -117,7 +117,7 @@ export class Job implements AsyncDisposable {
     return result;
   }
 
-  /** What the terminal shows. */
+  /** The terminal's screen. */
   screen(params?: { signal?: AbortSignal; scrollback?: number }): Promise<ScreenText>;
   screen(params: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal }): Promise<JobScreenResult>;
   screen({ signal, ...params }: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal } = {}): Promise<JobScreenResult> {
@@ -171,13 +171,13 @@ export class Job implements AsyncDisposable {
     }
   }
 
-  /** Ends the job and everything that it has started: TERM, and after graceMs (5 s) KILL. Reports who was ended how. */
+  /** Ends the job and everything that it has started: TERM, and after graceMs (5 s) KILL. Reports each process and how it ended. */
   async kill(options: Omit<JobKillParams, 'handle' | 'group'> & { signal?: AbortSignal } = {}): Promise<KillReport> {
     const { signal, ...params } = options;
     return await this.shelld.request('job/kill', { ...params, handle: this.handle } as JobKillParams, { signal }) as KillReport;
   }
 
-  /** Sends one signal, such as INT, by default to what runs in the terminal's foreground. */
+  /** Sends one signal, such as INT, by default to the terminal's foreground process group. */
   async signal(name: string, target?: SignalTarget): Promise<void> {
     await this.shelld.request('job/signal', { handle: this.handle, signal: name, ...(target && { target }) });
   }
@@ -222,7 +222,7 @@ export class Job implements AsyncDisposable {
     this.shelld.notify('job/ack', { handle: this.handle, stream, offset });
   }
 
-  /** @internal Subscribes to what is wanted; `accept` gets the state as of when that takes effect. */
+  /** @internal Subscribes to the wanted events; `accept` gets the job's state as of that moment. */
   async subscribe(params: Omit<JobSubscribeParams, 'handle' | 'events'>, accept?: (state: JobState) => void): Promise<void> {
     const request = { ...params, handle: this.handle, events: [...this.#wanted.keys()] };
     await this.shelld.request('job/subscribe', request, { accept: (result: JobSubscribeResult) => accept?.(result.job!) });

@@ -11,7 +11,7 @@ export interface OutputOptions {
   from?: number | 'start' | 'now';
   /** The end: exited (default) is that of the command, closed that of everything it started. */
   until?: 'exited' | 'closed';
-  /** What a reader that is slower than the job does to it. Default block: the job waits. */
+  /** The effect of a reader that is slower than the job. Default block: the job waits. */
   whenSlow?: JobSubscribeParams['whenSlow'];
   /** Ends the reading with an exception. */
   signal?: AbortSignal;
@@ -49,14 +49,14 @@ export class Chunk {
   }
 }
 
-/** What pipe() needs beyond the options of a reader. */
+/** The options of a reader, and the one that pipe() adds. */
 export interface ReadOptions extends OutputOptions {
   queries?: JobSubscribeParams['queries'];
 }
 
 /**
- * Reads a job's output in order. A chunk is acknowledged when the next one is asked for, so that what is on
- * its way is bounded by the server's window, however slow the reader is.
+ * Reads a job's output in order. A chunk is acknowledged when the next one is asked for, so that the server's
+ * window bounds the output on its way, however slow the reader is.
  */
 export async function* readOutput(job: Job, options: ReadOptions): AsyncGenerator<Chunk, void, void> {
   const { stream, from = 'start', until = 'exited', whenSlow = 'block', signal, queries } = options;
@@ -70,7 +70,7 @@ export async function* readOutput(job: Job, options: ReadOptions): AsyncGenerato
   let wake = () => {};
   const fail = (error: unknown) => { failure ??= { error }; wake(); };
   const off = job.listen((method, params) => {
-    // What comes before the answer belongs to an earlier subscription.
+    // Events before the answer belong to an earlier subscription.
     if (!state) return;
     if (method === 'job/output') {
       const output = params as JobOutputParams;
@@ -134,7 +134,7 @@ function acknowledger(job: Job): (chunk: Chunk) => void {
   };
 }
 
-/** Reads what is stored of a closed job, one stream after the other. */
+/** Reads the stored output of a closed job, one stream after the other. */
 async function* readStored(job: Job, { stream, from = 'start', signal }: OutputOptions): AsyncGenerator<Chunk, void, void> {
   const request = { signal };
   const { job: { streams } } = await job.shelld.request('job/get', { handle: job.handle }, request);

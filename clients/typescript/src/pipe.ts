@@ -10,7 +10,7 @@ interface Disposable {
 export interface Terminal {
   /** Shows output; calls back when that is done, so that a slow terminal slows the job. */
   write(data: string | Uint8Array, done?: () => void): void;
-  /** Reports what a person types, and the terminal's answers to queries of the program. */
+  /** Reports typed input, and the terminal's answers to queries of the program. */
   onData(listener: (data: string) => void): Disposable;
   /** Reports bytes, a character each, as some mouse events are. */
   onBinary?(listener: (data: string) => void): Disposable;
@@ -32,7 +32,7 @@ export function pipe(job: Job, terminal: Terminal): Pipe {
   const stop = new AbortController();
   // Requests of one job take effect in their order: nothing here has to wait for an answer.
   const send = (request: Promise<unknown>) => request.catch((error) => {
-    // What is typed into a job that ends at this moment is nobody's.
+    // Input for a job that ends at this moment is dropped.
     if (!(error instanceof ShelldError) || error.kind !== 'jobExited') stop.abort(error);
   });
   const resize = (cols: number, rows: number) => send(job.resize(cols, rows));
@@ -54,7 +54,7 @@ export function pipe(job: Job, terminal: Terminal): Pipe {
     }
   };
   const done = show();
-  done.catch(() => {}); // not everybody waits for it
+  done.catch(() => {}); // the caller may not wait for it
   const dispose = async () => {
     stop.abort(new ShelldError('closed', `job ${job.handle} and its terminal were parted`));
     await done.catch(() => {});

@@ -7,9 +7,9 @@ export interface ServerOptions {
   path?: string;
   /** Its arguments. */
   args?: readonly string[];
-  /** Its environment. Default: that of this process. What jobs inherit of it is up to `options.env`. */
+  /** Its environment. Default: that of this process. `options.env` selects the variables that jobs inherit. */
   env?: NodeJS.ProcessEnv;
-  /** Gets what the server writes to stderr. */
+  /** Receives the server's stderr. */
   onLog?: (text: string) => void;
 }
 
@@ -20,7 +20,7 @@ const drainMs = 1000;
 /** The process of a server, with its streams. */
 export class ServerProcess {
   readonly path: string;
-  /** The end of what it wrote to stderr. */
+  /** The end of its stderr. */
   stderr = '';
   /** Resolves to how it ended, in words, when its output is read. */
   readonly ended: Promise<string>;
@@ -55,9 +55,11 @@ export class ServerProcess {
     } catch (cause) {
       const code = (cause as NodeJS.ErrnoException).code;
       if (code === 'ENOENT') {
-        throw new ConnectError('serverNotFound', `there is no program ${path}: put shelld on PATH, or name it in $SHELLD or in the option path`, { cause });
+        const message = `there is no program ${path}: put shelld on PATH, or name it in $SHELLD or in the option path`;
+        throw new ConnectError('serverNotFound', message, { cause });
       }
-      throw new ConnectError('notShelld', `${path} cannot be run (${code}): name an executable shelld in $SHELLD or in the option path`, { cause });
+      const message = `${path} cannot be run (${code}): name an executable shelld in $SHELLD or in the option path`;
+      throw new ConnectError('notShelld', message, { cause });
     }
   }
 
@@ -65,7 +67,7 @@ export class ServerProcess {
     this.#child.stdin.write(text);
   }
 
-  /** Calls back with what the server writes to stdout, and at its end. */
+  /** Calls back with the server's stdout, and at its end. */
   read(data: (text: string) => void, end: () => void): void {
     this.#child.stdout.setEncoding('utf8').on('data', data).once('close', end);
   }

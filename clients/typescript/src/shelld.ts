@@ -10,17 +10,17 @@ import type {
 } from './protocol.js';
 import { ServerProcess, type ServerOptions } from './server.js';
 
-/** What a person is asked for; the signal aborts when the question is over. */
+/** Questions to a person. The signal aborts when the server withdraws the question. */
 export interface Callbacks {
-  /** A program asks for a password. Returns it; undefined: nobody answers. */
+  /** A program asks for a password. Return it, or undefined for no answer. */
   secret?(question: ServerRequests['client/secret']['params'], signal: AbortSignal): Promise<string | undefined> | string | undefined;
-  /** Something is about to happen that `options.confirm` says to ask for. */
+  /** A request needs a confirmation (`options.confirm`). */
   confirm?(question: ServerRequests['client/confirm']['params'], signal: AbortSignal): Promise<ConfirmOutcome> | ConfirmOutcome;
-  /** Gets what a callback threw. Default: a warning of the process. */
+  /** Receives an exception of a callback. Default: a warning of the process. */
   onError?(error: unknown): void;
 }
 
-/** The members of initialize, how to start the server, and what a person is asked for. */
+/** The params of initialize, the start of the server, and questions to a person. */
 export interface ConnectOptions extends Omit<InitializeParams, 'protocolVersion' | 'capabilities' | '_meta'>, ServerOptions, Callbacks {
   /** Gives up connecting, and ends the server. */
   signal?: AbortSignal;
@@ -44,7 +44,7 @@ export interface StartOptions extends Omit<JobStartParams, CommandMembers | 'eve
   /** Events of the job for events(); those of output come by output() and lines(). */
   events?: readonly Exclude<EventName, 'output'>[];
   /**
-   * What becomes of output until somebody reads it. Default spool: it is kept, of more than 64 MiB the first
+   * The treatment of output without a reader. Default spool: it is kept, of more than 64 MiB the first
    * and the newest. With block the job waits for its reader from the first MiB on, so that nothing is lost.
    */
   whenSlow?: JobStartParams['whenSlow'];
@@ -89,8 +89,10 @@ export interface Dollar {
   (options: RunOptions): (texts: TemplateStringsArray, ...values: TemplateValue[]) => Promise<string>;
 }
 
-/** What a request without params needs none of. */
-type Params<M extends keyof Requests> = {} extends Requests[M]['params'] ? [params?: Requests[M]['params'], options?: RequestOptions] : [params: Requests[M]['params'], options?: RequestOptions];
+/** Params may be left out if all of their members may. */
+type Params<M extends keyof Requests> = {} extends Requests[M]['params']
+  ? [params?: Requests[M]['params'], options?: RequestOptions]
+  : [params: Requests[M]['params'], options?: RequestOptions];
 
 interface Route {
   event(method: EventMethod, params: object): void;
@@ -99,7 +101,7 @@ interface Route {
 
 /** A connection to a server of its own. */
 export class Shelld implements AsyncDisposable {
-  /** What the server is and can do. */
+  /** The server's answer to initialize: version, capabilities, limits. */
   server!: InitializeResult;
   /** Resolves when the server has ended, for whatever reason. */
   readonly ended: Promise<ShelldError>;
@@ -239,7 +241,8 @@ export class Shelld implements AsyncDisposable {
       throw new ConnectError('notShelld', 'the answer to initialize is not that of a shelld');
     }
     if (server.protocolVersion !== '1') {
-      throw new ConnectError('unsupportedVersion', `the server speaks version ${server.protocolVersion} of the protocol, and this package version 1: update the package`);
+      const message = `the server speaks version ${server.protocolVersion} of the protocol, and this package version 1: update the package`;
+      throw new ConnectError('unsupportedVersion', message);
     }
     this.server = server;
   }
@@ -264,7 +267,7 @@ export class Shelld implements AsyncDisposable {
       }
     } catch (error) {
       if (!signal.aborted) onError(error);
-      // What was thrown may have the secret in it.
+      // The exception may contain the secret.
       throw { code: -32603, message: 'the callback of the client failed' };
     }
     throw { code: methodNotFound, message: `this client does not answer ${method}` };
@@ -280,7 +283,9 @@ export async function connect(options: ConnectOptions = {}): Promise<Shelld> {
   const connection = new LineConnection(server);
   const shelld = new Shelld(connection, { ...(secret && { secret }), ...(confirm && { confirm }), ...(onError && { onError }) });
   const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(new ConnectError('notShelld', `${program} has not answered within ${connectTimeoutMs} ms: is it a shelld?`)), connectTimeoutMs);
+  const timer = setTimeout(() => {
+    timeout.abort(new ConnectError('notShelld', `${program} has not answered within ${connectTimeoutMs} ms: is it a shelld?`));
+  }, connectTimeoutMs);
   try {
     await shelld.initialize(initialize, signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal);
     connection.maxLine = shelld.server.limits.maxMessageBytes;
@@ -294,13 +299,19 @@ export async function connect(options: ConnectOptions = {}): Promise<Shelld> {
   }
 }
 
-/** The error of a server that could not be connected to. What params are wrong, and who aborted, stays as it is. */
+/** The error of a server that could not be connected to. Wrong params and an abort stay as they are. */
 function connectError(program: string, cause: unknown): unknown {
-  if (cause instanceof ServerEndedError) return new ConnectError('notShelld', `${program} is no shelld: ${cause.message}`, { cause });
+  if (cause instanceof ServerEndedError) {
+    return new ConnectError('notShelld', `${program} is no shelld: ${cause.message}`, { cause });
+  }
   if (!(cause instanceof RequestError)) return cause;
   if (cause.data.kind === 'unsupportedVersion') {
-    return new ConnectError('unsupportedVersion', `${program} speaks the protocol's versions ${cause.data.supported.join(', ')}, and this package version 1: update the one that is older`, { cause });
+    const versions = cause.data.supported.join(', ');
+    const message = `${program} speaks the protocol's versions ${versions}, and this package version 1: update the one that is older`;
+    return new ConnectError('unsupportedVersion', message, { cause });
   }
-  if (cause.code === methodNotFound) return new ConnectError('notShelld', `${program} is no shelld: it does not know initialize`, { cause });
+  if (cause.code === methodNotFound) {
+    return new ConnectError('notShelld', `${program} is no shelld: it does not know initialize`, { cause });
+  }
   return cause;
 }

@@ -1,6 +1,6 @@
 import type { Condition, Exit, JobState, Outcome, OutcomeReason, OutcomeScreen, Wait, WaitingForInput } from './protocol.js';
 
-/** What to wait for: a condition of the protocol, where a pattern may be a RegExp; or a RegExp alone. */
+/** A condition of the protocol, where a pattern may be a RegExp; or a RegExp alone. */
 export type Until = RegExp | Condition | (Omit<Extract<Condition, { pattern: string }>, 'pattern' | 'flags'> & { pattern: RegExp });
 
 export interface WaitOptions {
@@ -10,19 +10,19 @@ export interface WaitOptions {
   signal?: AbortSignal;
   /** Whether the answer has the screen in place of the output. */
   screen?: boolean;
-  /** From where output counts. Default: what no wait has returned yet. */
+  /** From where output counts. Default: the output that no wait has returned yet. */
   from?: Wait['from'];
   /** How many bytes of output the answer has at most. Default 16384. */
   maxBytes?: number;
 }
 
-/** What a wait has found. */
+/** The outcome of a wait. */
 export interface Answer {
   /** Which condition held: exit, pattern, input, port …; or timeout, portInUse, patternFailed. */
   reason: OutcomeReason;
   /** The index of the condition; null if none of them ended the wait. */
   index: number | null;
-  /** What the job wrote meanwhile, without escape sequences and the echo of what was typed. */
+  /** The job's output meanwhile, without escape sequences and the echo of typed input. */
   text: string;
   /** The prompt of the program, if it waits for input; else ''. */
   prompt: string;
@@ -58,7 +58,7 @@ function conditions(until: Until | readonly Until[]): Condition[] {
   });
 }
 
-/** g and y are about repeated searches, d and v about what a match tells: neither means anything here. */
+/** The flags g, y, d and v have no meaning for a wait. */
 function pattern({ source, flags }: RegExp): Extract<Condition, { pattern: string }> {
   return { pattern: source, flags: flags.replace(/[^imsu]/g, '') };
 }

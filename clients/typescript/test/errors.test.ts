@@ -112,7 +112,7 @@ test('the death of a real server ends jobs, readers and waits', async (t) => {
 /** It answers initialize, closes its stdout at the next request, and lives on. */
 const muteServer = {
   path: 'sh',
-  args: ['-c', `read a; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1","capabilities":{},"limits":{}}}'; read b; exec >&-; while read c; do :; done; sleep 1000`],
+  args: ['-c', `read a; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1","capabilities":{},"limits":{}}}'; read b; exec >&-; while read c; do :; done; exec sleep 1000`],
 };
 
 test('garbage on stdout ends the connection', async () => {

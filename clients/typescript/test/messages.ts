@@ -24,10 +24,15 @@ export class Checker {
 
   /** Adds the requests of a client that the server has taken, and their results. */
   #results(client: readonly Message[], server: readonly Message[]): void {
-    const asked = new Map(client.filter(({ method }) => method !== undefined).map((message) => [JSON.stringify(message.id), message]));
+    const asked = new Map<string, Message[]>();
+    for (const message of client) {
+      const id = JSON.stringify(message.id);
+      if (message.method !== undefined) asked.set(id, [...asked.get(id) ?? [], message]);
+    }
     for (const { id, method, result } of server) {
-      const request = asked.get(JSON.stringify(id));
-      if (!request || !result || method !== undefined) continue;
+      // Sessions use ids anew: then nothing tells which request the result is of.
+      const [request, another] = asked.get(JSON.stringify(id)) ?? [];
+      if (!request || another || !result || method !== undefined) continue;
       this.#check(`Requests['${request.method}']['result']`, result);
       // initialize takes unknown members, with a warning, and an absent value may be spelled [].
       if ('warnings' in result || Array.isArray(request.params)) continue;
