@@ -182,7 +182,7 @@ func (e *Error) withOutcome(o Outcome) *Error {
 }
 
 func (j *Job) canceled() *Error {
-	e := errorf(CodeCanceled, "the request was cancelled; job %d goes on", j.id)
+	e := errorf(CodeCanceled, "the request was cancelled; job %d keeps running", j.id)
 	e.Handle = j.id
 	return e
 }

@@ -109,7 +109,7 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (a *archive, why string
 	switch {
 	case err != nil && byDefault:
 		e := refusedArchive(err, dir)
-		log.Warn("output is kept in memory alone, since the directory for it cannot be used", "error", e.Message)
+		log.Warn("output is kept only in memory: the output directory is unusable", "error", e.Message)
 		return nil, e.Message, nil
 	case err != nil:
 		return nil, "", refusedArchive(err, dir)
@@ -130,7 +130,7 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (a *archive, why string
 // no directory.
 func refusedArchive(err error, dir string) *Error {
 	if dir == "" {
-		e := errorf(CodeOutputFileError, "output cannot be kept in files (%v); name a persist.directory, or ask for persist.mode memory", err)
+		e := errorf(CodeOutputFileError, "output cannot be kept in files (%v); set persist.directory, or persist.mode to memory", err)
 		e.Errno = err.Error()
 		return e
 	}
@@ -139,9 +139,9 @@ func refusedArchive(err error, dir string) *Error {
 	if e.Path != dir {
 		why = e.Path + ": " + why
 	}
-	e.Message = "output cannot be kept in " + dir + " (" + why + "); name a directory that can be written, or ask for persist.mode memory"
+	e.Message = "output cannot be kept in " + dir + " (" + why + "); set persist.directory to a writable directory, or persist.mode to memory"
 	if store.IsUnsafe(err) {
-		e.Message = "output cannot be kept in " + dir + " (" + why + "); name a directory that nobody else can change, ask for persist.trustPath if whoever can is to be trusted, or ask for persist.mode memory"
+		e.Message = "output cannot be kept in " + dir + " (" + why + "); choose a directory that no other user can change, set persist.trustPath if you trust those users, or set persist.mode to memory"
 	}
 	return e
 }
@@ -163,7 +163,7 @@ func openSession(dir string, p *Persist, log *slog.Logger) (*store.Session, erro
 			case err == nil:
 				return s, nil
 			case !errors.Is(err, store.ErrSwept):
-				log.Warn("the directory of this session cannot be locked: nobody will ever tidy it up", "directory", s.Path(), "error", err)
+				log.Warn("the session directory cannot be locked: it will never be tidied up", "directory", s.Path(), "error", err)
 				return s, nil
 			case try == tries:
 				return nil, errors.Join(err, s.Close())
@@ -181,18 +181,18 @@ func (a *archive) tidy(ctx context.Context, p *Persist) {
 	}
 	past, err := stored.Open(a.state, p.Reader, a.log)
 	if err != nil {
-		a.log.Warn("what earlier servers have left cannot be looked at", "error", err)
+		a.log.Warn("the sessions of earlier servers cannot be opened", "error", err)
 		return
 	}
 	keep := p.Keep.WithDefaults()
 	report, err := past.Tidy(ctx, &keep, false)
 	switch {
 	case errors.Is(err, stored.ErrBusy), errors.Is(err, context.Canceled):
-		a.log.Debug("what earlier servers have left was not looked through", "reason", err)
+		a.log.Debug("the sessions of earlier servers were not tidied up", "reason", err)
 	case err != nil:
-		a.log.Warn("what earlier servers have left cannot be looked through", "error", err)
+		a.log.Warn("the sessions of earlier servers cannot be tidied up", "error", err)
 	case report.Lost > 0 || report.Deleted > 0:
-		a.log.Info("looked through what earlier servers have left", "lost", report.Lost, "deleted", report.Deleted, "bytes", report.Freed)
+		a.log.Info("tidied up the sessions of earlier servers", "lost", report.Lost, "deleted", report.Deleted, "bytes", report.Freed)
 	}
 	if err := past.Close(); err != nil {
 		a.log.Debug("closing the state directory", "error", err)
@@ -254,7 +254,7 @@ func (a *archive) settled() {
 	select {
 	case <-a.tidied:
 	case <-late.C:
-		a.log.Debug("the server ends while it looks through what earlier ones have left")
+		a.log.Debug("the server exits before the sessions of earlier servers are tidied up")
 	}
 }
 
@@ -296,7 +296,7 @@ func (a *archive) run() {
 func (a *archive) erase() {
 	err := a.session.Erase(func() { a.steps.Add(1) })
 	if err != nil {
-		a.log.Warn("not all output files of this server are deleted", "error", err)
+		a.log.Warn("some output files of this server could not be deleted", "error", err)
 	}
 }
 
@@ -371,7 +371,7 @@ func (a *archive) pay(last bool) {
 		if err == nil {
 			continue
 		}
-		a.log.Debug("the disk still does not take what is known of a job", "job", e.job.id, "error", err)
+		a.log.Debug("the state of a job still cannot be written to disk", "job", e.job.id, "error", err)
 		if !last {
 			a.payLater(err)
 		}

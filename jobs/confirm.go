@@ -181,9 +181,9 @@ func (m *Manager) refuseUnasked(a Action, handle ID) *Error {
 	var e *Error
 	switch v := m.settings.confirm.verdict(a); {
 	case v == VerdictDeny:
-		e = policyDenied(string(a), "confirm", "options.confirm.%s of initialize is deny, which allows none; ask whoever starts this server's client to change that", a)
+		e = policyDenied(string(a), "confirm", "options.confirm.%s of initialize is deny; it can be changed only by the person who configures this client", a)
 	case v == VerdictAsk && m.settings.confirm.Ask == nil:
-		e = policyDenied(string(a), "confirm", "options.confirm.%s of initialize is ask, and this client answers no client/confirm; have it do so, and say so in capabilities.confirm", a)
+		e = policyDenied(string(a), "confirm", "options.confirm.%s of initialize is ask, but this client does not support client/confirm; implement it and set capabilities.confirm", a)
 	default:
 		return nil
 	}
@@ -194,7 +194,7 @@ func (m *Manager) refuseUnasked(a Action, handle ID) *Error {
 // question makes the question about a command.
 func (p *askingPart) question(a Action, asker Asker, handle ID, command, cwd string, found roots.Found) (*Question, *Error) {
 	if len(command) > mostAsked {
-		e := policyDenied(string(a), "confirm", "nobody can be asked about a command of %d bytes, over %d; put it into a file, and run that", len(command), mostAsked)
+		e := policyDenied(string(a), "confirm", "a command of %d bytes is too long to be confirmed, over %d; put it into a file and run that", len(command), mostAsked)
 		e.Handle = handle
 		return nil, e
 	}
@@ -241,7 +241,7 @@ func (q *Question) denied(a Answer) *Error {
 	case AnswerDeny:
 		e = errorf(CodeConfirmationDenied, "the person at the client did not allow this %s; do not try again without asking what to do instead", q.Action)
 	case AnswerNone:
-		e = errorf(CodeConfirmationDenied, "the client did not answer client/confirm with an outcome, so nobody has allowed this %s; see to the client, or leave options.confirm out", q.Action)
+		e = errorf(CodeConfirmationDenied, "the client answered client/confirm without an outcome, so this %s is denied; fix the client, or leave options.confirm out", q.Action)
 	default:
 		return nil
 	}

@@ -36,7 +36,7 @@ func (q *Question) addEnvironment(j *Job, env []string) *Error {
 		}
 	}
 	if size > mostAsked {
-		return policyDenied(string(q.Action), "confirm", "the command and the variables that change which commands run have %d bytes, and a person is asked about at most %d; set shorter values", size, mostAsked)
+		return policyDenied(string(q.Action), "confirm", "the command and the variables that change which commands run have %d bytes, and at most %d can be confirmed; set shorter values", size, mostAsked)
 	}
 	return nil
 }

@@ -316,7 +316,7 @@ func TestStartIsLookedAtAgain(t *testing.T) {
 	})
 }
 
-func TestNobodyToAsk(t *testing.T) {
+func TestConfirmWithoutAsker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, _ := startAsked(t, ConfirmPolicy{Start: VerdictDeny, Write: VerdictDeny, Kill: VerdictDeny})
 		for _, v := range []Verdict{VerdictDeny, VerdictAsk} {

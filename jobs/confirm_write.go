@@ -97,7 +97,7 @@ func (p *askingPart) checkAsked(h *askedWrite) *Error {
 	if int64(held) <= p.j.mgr.settings.limits.InputQueueBytes {
 		return nil
 	}
-	return p.j.input.queueFull("job %d has %d bytes of input that nobody has allowed yet; wait for the answer, or raise limits.inputQueueBytes", p.j.id, held-h.bytes)
+	return p.j.input.queueFull("job %d has %d bytes of input that wait for confirmation; wait for the answer, or raise limits.inputQueueBytes", p.j.id, held-h.bytes)
 }
 
 func (p *askingPart) onWriteAnswered(m writeAnsweredMsg) {

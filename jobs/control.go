@@ -37,7 +37,7 @@ func signalNamed(name string) (syscall.Signal, *Error) {
 	if sig, ok := names.FindSignal(full); ok {
 		return sig, nil
 	}
-	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list those that there are", name, names.SignalAdvice(full))
+	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list the valid ones", name, names.SignalAdvice(full))
 	e.Valid = Signals()
 	return 0, e
 }
@@ -62,7 +62,7 @@ func (j *Job) onSignal(m signalMsg) {
 		case err == nil:
 			m.reply.ok(struct{}{})
 		case errors.Is(err, syscall.EPERM):
-			e := errorf(CodeUnsupported, "the processes of job %d run as another user, whom this server may not signal; signal them as that user, or as root", j.id)
+			e := errorf(CodeUnsupported, "the processes of job %d run as another user, which this server may not signal; signal them as that user, or as root", j.id)
 			e.Name = "signals to another user's processes"
 			m.reply.fail(e)
 		default: // no such process is alive any more
@@ -75,9 +75,9 @@ func (j *Job) onSignal(m signalMsg) {
 // outside of the loop.
 func (j *Job) nobody(exited *Exit) *Error {
 	if exited == nil {
-		return Invalid("/target", "nobody of that part of job %d is alive", j.id)
+		return Invalid("/target", "no process of the target of job %d is alive", j.id)
 	}
-	e := errorf(CodeJobExited, "nobody of that part of job %d is alive; its leader %s", j.id, exitText(exited))
+	e := errorf(CodeJobExited, "no process of the target of job %d is alive; its leader %s", j.id, exitText(exited))
 	e.Handle, e.Exit = j.id, exited
 	return e
 }
@@ -92,7 +92,7 @@ func (p *displayPart) onResize(m resizeMsg) {
 	case p.j.files.isVacant():
 		m.reply.fail(p.j.over())
 	case p.j.term == nil:
-		m.reply.fail(p.j.input.notInteractive("job %d has no terminal that could be resized; start it in pty mode", p.j.id))
+		m.reply.fail(p.j.input.notInteractive("job %d has no terminal to resize; start it in pty mode", p.j.id))
 	default:
 		end := p.j.End(PTY) // the program's output for the new size comes after this offset
 		if err := p.j.files.recording.resize(m.cols, m.rows, func() error { return p.j.term.Resize(m.cols, m.rows) }); err != nil {
@@ -160,7 +160,7 @@ func (p *waitsPart) onUnwatch(m unwatchMsg) {
 			return
 		}
 	}
-	m.reply.fail(Invalid("/watchId", "job %d has no watch %d (any more); job/get lists those it has", p.j.id, m.id))
+	m.reply.fail(Invalid("/watchId", "job %d has no watch %d, or no longer; job/get lists its watches", p.j.id, m.id))
 }
 
 func (j *Job) onRemove(m removeMsg) {
@@ -180,7 +180,7 @@ func (j *Job) onRemove(m removeMsg) {
 func (j *Job) answerRemove(m removeMsg, err error) {
 	if err != nil {
 		e := storeError(err, j.files.folder.Path())
-		e.Message = "the job is forgotten, but not all of its files could be deleted (" + e.Error() + "); delete " + j.files.folder.Path() + " yourself"
+		e.Message = "the job was removed, but some of its files could not be deleted (" + e.Error() + "); delete " + j.files.folder.Path() + " yourself"
 		m.reply.fail(e)
 		return
 	}

@@ -34,7 +34,7 @@ func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
 		}
 		refused := badDirectory(path, err)
 		if refused.Code == CodeBadWorkingDirectory && strings.HasPrefix(cwd, "~") {
-			refused.Message = fmt.Sprintf("the working directory %s cannot be used (%s); ~ is the shell's: give the home directory by its path", cwd, errnoText(err))
+			refused.Message = fmt.Sprintf("the working directory %s cannot be used (%s); only a shell expands ~: give the path of the home directory", cwd, errnoText(err))
 		}
 		return nil, "", refused
 	}
@@ -69,14 +69,14 @@ func badDirectory(path string, err error) *Error {
 // server's directory is not known.
 func noRoot(cwd string, err error) *Error {
 	e := errorf(CodeBadWorkingDirectory,
-		"the directory in which shelld was started cannot be used (%s): change to one that is there, or give a rootDirectory in initialize or an absolute path as cwd", errnoText(err))
+		"the directory in which shelld was started cannot be used (%s): start shelld in an existing one, or give a rootDirectory in initialize or an absolute path as cwd", errnoText(err))
 	e.Path, e.Errno = cmp.Or(cwd, "."), errnoText(err)
 	return e
 }
 
 // errNoPlace says that the server can learn nothing about a directory, for no fault of the directory.
 func errNoPlace(what, path string, err error) *Error {
-	return errorf(CodeInternal, "the server cannot look at the %s %s: %v", what, path, err)
+	return errorf(CodeInternal, "the server cannot inspect the %s %s: %v", what, path, err)
 }
 
 // sameDirectory refuses a start if its path now leads to another directory.
@@ -84,7 +84,7 @@ func sameDirectory(asked, now plan) *Error {
 	if asked.at.Same(now.at) {
 		return nil
 	}
-	e := errorf(CodeBadWorkingDirectory, "another directory has been put under the name %s while somebody was asked whether the job may start; nothing was started; see what it is, and start the job again", now.dir)
+	e := errorf(CodeBadWorkingDirectory, "directory %s was replaced while the start was being confirmed; nothing was started; check the directory, then start the job again", now.dir)
 	e.Path, e.Errno = now.dir, "another directory is in its place"
 	return e
 }
@@ -133,7 +133,7 @@ func leavesRoom(held []*proc.Directory) error {
 				return nil // The error is not about room.
 			}
 			e := resourceError("", err)
-			e.Message = fmt.Sprintf("the %d allowed directories leave too few files that the server may open to start a job (%s); allow fewer, or raise their number (ulimit -n)", len(held), errnoText(err))
+			e.Message = fmt.Sprintf("%d allowed directories leave too few open files to start a job (%s); allow fewer, or raise the limit (ulimit -n)", len(held), errnoText(err))
 			return e
 		}
 		all = append(all, f)
@@ -151,12 +151,12 @@ func openOneAllowed(i int, dir string) (*proc.Directory, error) {
 		return d, nil
 	case isResource(err):
 		e := resourceError("", err)
-		e.Message = fmt.Sprintf("the system has no room for the %d. allowed directory (%s); allow fewer, or raise the number of files that the server may open (ulimit -n)", i+1, errnoText(err))
+		e.Message = fmt.Sprintf("allowed directory number %d cannot be opened (%s); allow fewer, or raise the limit on open files (ulimit -n)", i+1, errnoText(err))
 		return nil, e
 	case errors.Is(err, proc.ErrNoProc):
 		return nil, errNoPlace("allowed directory", dir, err)
 	}
-	e := errorf(CodeBadWorkingDirectory, "the allowed directory %s cannot be used (%s); make it first, or leave it out", dir, errnoText(err))
+	e := errorf(CodeBadWorkingDirectory, "the allowed directory %s cannot be used (%s); create it first, or leave it out", dir, errnoText(err))
 	e.Path, e.Errno = dir, errnoText(err)
 	return nil, e
 }
@@ -185,18 +185,18 @@ func (m *Manager) notAllowed(what, path, real string) *Error {
 	if real != "" && real != filepath.Clean(path) {
 		where += ", which is " + real + ","
 	}
-	e := errorf(CodeDirectoryNotAllowed, "the %s %s lies outside the allowed directories %s; choose one inside, or allow it (allowedDirectories of initialize)", what, where, strings.Join(m.settings.allowedDirs, ", "))
+	e := errorf(CodeDirectoryNotAllowed, "the %s %s is outside the allowed directories %s; choose one inside them, or allow it (allowedDirectories of initialize)", what, where, strings.Join(m.settings.allowedDirs, ", "))
 	for i, d := range m.settings.allowed {
 		if !d.Holds(real) {
 			continue
 		}
 		stays, err := d.Stays()
 		if err != nil {
-			e.Message = fmt.Sprintf("whether the %s %s still lies in the allowed directory %s cannot be known now (%s); try again when that one can be looked at", what, where, m.settings.allowedDirs[i], errnoText(err))
+			e.Message = fmt.Sprintf("it is unknown whether the %s %s is still inside the allowed directory %s (%s); try again when that directory is accessible", what, where, m.settings.allowedDirs[i], errnoText(err))
 			break
 		}
 		if !stays {
-			e.Message = fmt.Sprintf("the %s %s does not lie in the directory that was allowed as %s: that one was moved, removed or covered since, and what is there now was never allowed; start another server to allow it", what, where, m.settings.allowedDirs[i])
+			e.Message = fmt.Sprintf("the %s %s is not inside the directory that was allowed as %s: that directory was since moved, removed or mounted over, and its replacement is not allowed; start another server to allow it", what, where, m.settings.allowedDirs[i])
 			break
 		}
 	}

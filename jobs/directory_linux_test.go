@@ -263,7 +263,7 @@ func TestAllowedDirectoryIsSwapped(t *testing.T) {
 		for _, cwd := range []string{name, moved} {
 			if e := refuseCwd(t, m, cwd); e.Code != CodeDirectoryNotAllowed && e.Code != CodeBadWorkingDirectory {
 				t.Errorf("%s, cwd %s: %v", what, cwd, e)
-			} else if cwd == name && what == "another directory" && !strings.Contains(e.Message, "moved, removed or covered") {
+			} else if cwd == name && what == "another directory" && !strings.Contains(e.Message, "moved, removed or mounted over") {
 				t.Errorf("%s: what has happened is not told: %v", what, e)
 			}
 		}
@@ -330,7 +330,7 @@ func TestRemovedRootDirectory(t *testing.T) {
 
 // If the directory is replaced while a person is asked about a start, the start is refused: the answer counts only for
 // the directory in the question.
-func TestDirectoryIsSwappedWhileSomebodyIsAsked(t *testing.T) {
+func TestDirectoryIsSwappedDuringConfirmation(t *testing.T) {
 	y := newYard(t)
 	y.ok(os.Mkdir(y.in+"/other", 0o755))
 	name := y.in + "/name"

@@ -50,7 +50,7 @@ const maxCommand = 256
 
 // hostName returns the host name by which programs call this machine, or "".
 var hostName = sync.OnceValue(func() string {
-	name, _ := os.Hostname() // Without one, directories of other machines are reported by their paths all the same.
+	name, _ := os.Hostname() // Without a name, directories of other machines are reported as well.
 	return name
 })
 

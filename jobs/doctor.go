@@ -60,9 +60,9 @@ func lookInputDetection(pid int) Finding {
 	case inputwait.Exact:
 		f.Grade, f.Found, f.Reason = GradeOK, "exact: "+why, ""
 	case inputwait.Likely:
-		f.Advice = "allow reading /proc/PID/syscall of its own children to the server: sysctl kernel.yama.ptrace_scope=1; until then waits for input are likely at best"
+		f.Advice = "let the server read /proc/PID/syscall of its children: sysctl kernel.yama.ptrace_scope=1; until then waits for input are likely at best"
 	case inputwait.Guess:
-		f.Advice = "waits for input are guesses here; wait for a prompt by its pattern where that is too little, or ask for minConfidence guess"
+		f.Advice = "waits for input are guesses here; if that is not enough, wait for a prompt by its pattern, or set minConfidence to guess"
 	default:
 		f.Grade, f.Advice = GradeMissing, "wait for a prompt by its pattern, or for silence"
 	}
@@ -79,16 +79,16 @@ const fewTerminals = 16
 func lookTerminals() Finding {
 	t, slave, err := proc.OpenTerminal(80, 24)
 	if isResource(err) {
-		return Finding{Grade: GradeLimited, Found: "there is no room for one", Reason: err.Error(),
-			Advice: "raise the limit that is told: ulimit -n for open files, ulimit -u for processes"}
+		return Finding{Grade: GradeLimited, Found: "no resources for a terminal", Reason: err.Error(),
+			Advice: "raise the limit that the reason names: ulimit -n for open files, ulimit -u for processes"}
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		return Finding{Grade: GradeMissing, Found: "none on this system", Reason: err.Error(),
-			Advice: "nothing can be done: jobs run in pipe mode, and a start that asks for a terminal is ptyUnavailable"}
+			Advice: "nothing can be done: jobs run in pipe mode, and a start in pty mode fails with ptyUnavailable"}
 	}
 	if err != nil && runtime.GOOS != "linux" {
 		return Finding{Grade: GradeMissing, Found: "none can be opened", Reason: err.Error(),
-			Advice: "end what holds terminals; until then jobs run in pipe mode"}
+			Advice: "end programs that hold terminals; until then jobs run in pipe mode"}
 	}
 	if err != nil {
 		return Finding{Grade: GradeMissing, Found: "none can be opened", Reason: err.Error(),
@@ -106,7 +106,7 @@ func lookTerminals() Finding {
 	f.Facts = map[string]any{"max": most, "used": used, "left": left}
 	if left < fewTerminals {
 		f.Grade, f.Reason = GradeLimited, "few terminals are left"
-		f.Advice = "end what holds them, or raise the number: sysctl kernel.pty.max=4096"
+		f.Advice = "end programs that hold them, or raise the limit: sysctl kernel.pty.max=4096"
 	}
 	return f
 }
@@ -115,12 +115,12 @@ func lookStateDirectory() Finding {
 	dir, err := store.Place()
 	if err != nil {
 		return Finding{Grade: GradeLimited, Found: "none", Reason: "neither XDG_STATE_HOME nor HOME is an absolute path",
-			Advice: "set one of them: without, output is kept in memory alone"}
+			Advice: "set one of them: otherwise output is kept only in memory"}
 	}
 	f := probe.Directory(dir)
 	if err := store.Check(dir); f.Grade == GradeOK && err != nil {
 		f.Grade, f.Reason = GradeLimited, err.Error()
-		f.Advice = "mend that, or set XDG_STATE_HOME to a directory that only you can change: without one, output is kept in memory alone"
+		f.Advice = "fix that, or set XDG_STATE_HOME to a directory that only you can change: otherwise output is kept only in memory"
 	}
 	return f
 }
@@ -132,18 +132,18 @@ func lookDefaultShell() Finding {
 	sh, err := proc.DefaultShell(env)
 	if err != nil {
 		return Finding{Grade: GradeMissing, Found: "none", Reason: err.Error(),
-			Advice: "install bash or sh, or set PATH to where they are; programs can be run without, as argv"}
+			Advice: "install bash or sh, or set PATH to where they are; programs can be run without a shell, as argv"}
 	}
-	why := "$SHELL says so"
+	why := "it is $SHELL"
 	_, ownErr := proc.LookPath(own, "/", env)
 	switch {
 	case filepath.IsAbs(own) && proc.IsPOSIXShell(own) && ownErr == nil:
 	case runtime.GOOS == "windows":
-		why = "it is the first of pwsh, powershell and cmd that is there"
+		why = "it is the first installed of pwsh, powershell and cmd"
 	case own == "":
-		why = "$SHELL is not set, and it is the first of bash and sh that is there"
+		why = "$SHELL is not set, and it is the first installed of bash and sh"
 	case !filepath.IsAbs(own), !proc.IsPOSIXShell(own):
-		why = fmt.Sprintf("$SHELL is %s, which is no path of a POSIX shell", own)
+		why = fmt.Sprintf("$SHELL is %s, which is not the path of a POSIX shell", own)
 	default:
 		why = fmt.Sprintf("$SHELL is %s, which cannot be run", own)
 	}

@@ -43,10 +43,10 @@ func TestDefaultShellIsExplained(t *testing.T) {
 	sh, zsh, fish := program(t, dir, "sh"), program(t, dir, "zsh"), program(t, dir, "fish")
 	for own, want := range map[string][2]string{
 		"":          {sh, "$SHELL is not set"},
-		zsh:         {zsh, "$SHELL says so"},
-		fish:        {sh, "no path of a POSIX shell"},
-		"bash":      {sh, "no path of a POSIX shell"},
-		dir + "/sh": {sh, "$SHELL says so"},
+		zsh:         {zsh, "it is $SHELL"},
+		fish:        {sh, "not the path of a POSIX shell"},
+		"bash":      {sh, "not the path of a POSIX shell"},
+		dir + "/sh": {sh, "it is $SHELL"},
 		"/no/zsh":   {sh, "which cannot be run"},
 	} {
 		t.Setenv("SHELL", own)

@@ -78,7 +78,7 @@ func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 			p.j.kills.report.add(ev.Report, &p.j.redaction)
 		}
 		for _, left := range ev.Report.Survivors {
-			p.j.log.Warn("a process of a job whose keeper was lost lives on", "job", p.j.id, "pid", left.PID, "why", left.Why)
+			p.j.log.Warn("a process outlives its job, whose keeper was lost", "job", p.j.id, "pid", left.PID, "why", left.Why)
 		}
 		p.outlived = survivorsOf(ev.Report, &p.j.redaction)
 		p.keeperLost()
@@ -102,7 +102,7 @@ func (p *endingPart) leaderEnded(background []keeper.Proc) {
 	p.j.info.EndedAt = p.j.st.exitedAt
 	p.j.info.Background = p.j.changes.processes(background)
 	ended := func() *Error {
-		e := errorf(CodeJobExited, "job %d %s before it had read all of this input", p.j.id, exitText(p.j.st.exit))
+		e := errorf(CodeJobExited, "job %d %s before it read all of this input", p.j.id, exitText(p.j.st.exit))
 		e.Handle, e.Exit = p.j.id, p.j.st.exit
 		return e
 	}

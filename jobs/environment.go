@@ -247,11 +247,11 @@ func checkVariable(name string, value *string) *Error {
 	case name == "" || strings.ContainsAny(name, "=\x00"):
 		return Invalid("/name", "%q cannot be the name of a variable: it must not be empty, nor contain = or NUL", name)
 	case proc.NameKey(name) == "PWD":
-		return Invalid("/name", "every job gets PWD from the directory in which it starts; give cwd to its start instead")
+		return Invalid("/name", "PWD is set to the directory in which a job starts; give cwd to its start instead")
 	case value != nil && strings.ContainsRune(*value, 0):
 		return Invalid("/value", "must not contain a NUL character")
 	case value != nil && len(name)+len(*value)+len("=\x00") > proc.MaxVariable:
-		e := errorf(CodeLimitExceeded, "the system takes no variable of more than %d bytes, its name included; put the value into a file, and give its path", proc.MaxVariable-len("=\x00"))
+		e := errorf(CodeLimitExceeded, "a variable can have at most %d bytes, its name included; put the value into a file and give its path", proc.MaxVariable-len("=\x00"))
 		e.Limit, e.Max = "variableBytes", int64(proc.MaxVariable-len("=\x00"))
 		return e
 	}
@@ -261,7 +261,7 @@ func checkVariable(name string, value *string) *Error {
 // checkChanges checks the limits for the variables of a client.
 func checkChanges(client map[string]change) *Error {
 	if len(client) > maxVariables {
-		e := errorf(CodeLimitExceeded, "%d variables are set or unset, as many as there may be; give those that one job needs to its start, as env", maxVariables)
+		e := errorf(CodeLimitExceeded, "%d variables are set or unset, the most allowed; give variables that only one job needs in its start, as env", maxVariables)
 		e.Limit, e.Max = "variables", maxVariables
 		return e
 	}
@@ -273,7 +273,7 @@ func checkChanges(client map[string]change) *Error {
 		}
 	}
 	if text > maxVariablesText {
-		e := errorf(CodeLimitExceeded, "the variables that are set would take more than %d bytes; unset some that no job needs any more, or set a path to a file", maxVariablesText)
+		e := errorf(CodeLimitExceeded, "the variables would take more than %d bytes; unset some that no job needs, or put a value into a file and set its path", maxVariablesText)
 		e.Limit, e.Max = "variablesBytes", maxVariablesText
 		return e
 	}
@@ -292,7 +292,7 @@ const (
 )
 
 // noEditor is a command that fails, for programs that start an editor for a person.
-const noEditor = `sh -c 'echo "there is nobody here to edit a file: give the text as an argument or in a file" >&2; exit 1' editor`
+const noEditor = `sh -c 'echo "no editor is available: give the text as an argument or in a file" >&2; exit 1' editor`
 
 // profiles is the only table of the variables that profiles set: no pager, an editor that fails with an error, no
 // colours, no questions.

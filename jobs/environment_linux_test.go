@@ -176,7 +176,7 @@ func TestNoEditor(t *testing.T) {
 	m := startReal(t, Options{})
 	s := sh(`eval "$EDITOR \"\$@\"" 2>&1; echo $?`)
 	s.Profile = ProfileAgent
-	if out := printed(t, m, s); !strings.Contains(out, "nobody here to edit") || !strings.HasSuffix(out, "\n1\n") {
+	if out := printed(t, m, s); !strings.Contains(out, "no editor is available") || !strings.HasSuffix(out, "\n1\n") {
 		t.Errorf("printed %q", out)
 	}
 }

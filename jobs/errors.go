@@ -99,5 +99,5 @@ func Invalid(pointer, format string, args ...any) *Error {
 }
 
 func errClosedServer() *Error {
-	return errorf(CodeShuttingDown, "the server is shutting down and starts nothing more; start another server")
+	return errorf(CodeShuttingDown, "the server is shutting down and starts no more jobs; start another server")
 }

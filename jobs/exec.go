@@ -89,7 +89,7 @@ func (p *shellPart) execRefused(m execMsg) *Error {
 		return p.j.over()
 	}
 	if p.j.ending.closing {
-		return errorf(CodeShuttingDown, "the server is shutting down; job %d runs nothing more", p.j.id)
+		return errorf(CodeShuttingDown, "the server is shutting down; job %d runs no more commands", p.j.id)
 	}
 	if err := p.integrated(); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (p *shellPart) execRefused(m execMsg) *Error {
 		return p.busy("is running %s", p.nowRuns())
 	}
 	if held := s.queued(); len(s.queue) >= mostExecs || held > 0 && held+len(m.opts.Command) > mostExecText {
-		return p.busy("has %d commands waiting for it already, of %d bytes", len(s.queue), held)
+		return p.busy("already has %d commands queued, of %d bytes", len(s.queue), held)
 	}
 	if m.opts.Wait != nil {
 		if _, err := p.j.waits.origin(m.opts.Wait, FromNow); err != nil {
@@ -117,7 +117,7 @@ func (p *shellPart) execRefused(m execMsg) *Error {
 }
 
 func (p *shellPart) busy(format string, args ...any) *Error {
-	e := errorf(CodeShellBusy, "the shell of job %d %s; wait for that, interrupt it with job/signal INT, or leave ifBusy out to have this command wait", p.j.id, fmt.Sprintf(format, args...))
+	e := errorf(CodeShellBusy, "the shell of job %d %s; wait for it, interrupt it with job/signal INT, or leave ifBusy out to queue this command", p.j.id, fmt.Sprintf(format, args...))
 	e.Handle = p.j.id
 	return e
 }
@@ -158,7 +158,7 @@ func (p *shellPart) noIntegration(why string) *Error {
 	if p.watch != nil && p.watch.cure != "" {
 		cure = p.watch.cure
 	}
-	e := errorf(CodeShellIntegrationUnavailable, "the commands of job %d cannot be told apart: %s; %s for job/exec, or type with job/write", p.j.id, why, cure)
+	e := errorf(CodeShellIntegrationUnavailable, "job/exec cannot follow the commands of job %d: %s; %s for job/exec, or type with job/write", p.j.id, why, cure)
 	e.Handle = p.j.id
 	return e
 }
@@ -168,7 +168,7 @@ func (p *shellPart) noIntegration(why string) *Error {
 func (p *shellPart) confirmExec(m execMsg) {
 	cwd := p.j.starting.place
 	p.j.asking.askAbout(m, func() (*Question, *Error) {
-		return p.j.asking.question(ActionStart, m.opts.Asker, p.j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
+		return p.j.asking.question(ActionStart, m.opts.Asker, p.j.id, m.opts.Command, cwd, roots.Found{Why: "the shell may have redefined commands since it started"})
 	})
 }
 
@@ -382,9 +382,9 @@ func (r *execReq) leftBehind() CommandFate {
 // learn otherwise.
 func (p *shellPart) canceledCommand(r *execReq, fate CommandFate) *Error {
 	told := map[CommandFate]string{
-		CommandDropped:     "had not begun, and never runs",
-		CommandRunning:     "goes on; await it with the condition command, or interrupt it with job/signal INT",
-		CommandInterrupted: "is interrupted; await its end with the condition command, job/history then tells how it has ended",
+		CommandDropped:     "had not started and will not run",
+		CommandRunning:     "keeps running; wait for it with the condition command, or interrupt it with job/signal INT",
+		CommandInterrupted: "is being interrupted; wait for its end with the condition command, then see its result in job/history",
 	}
 	e := errorf(CodeCanceled, "the request was cancelled; command %d of job %d %s", r.command.ID, p.j.id, told[fate])
 	e.Handle, e.CommandID, e.Fate = p.j.id, r.command.ID, fate

@@ -237,7 +237,7 @@ func (p *shellPart) unlessDeaf(err *Error) *Error {
 
 func (p *shellPart) isDeaf() *Error {
 	editor := editors[p.watch.kind]
-	e := errorf(CodeShellIntegrationUnavailable, "the shell of job %d takes no commands: its line editor is off (%s), which takes them; turn it on with job/write, by the line %q, and send this again", p.j.id, editor.off, editor.on)
+	e := errorf(CodeShellIntegrationUnavailable, "the shell of job %d takes no commands: its line editor is off (%s); turn it on by typing %q with job/write, then retry", p.j.id, editor.off, editor.on)
 	e.Handle = p.j.id
 	return e
 }

@@ -235,7 +235,7 @@ func testExecKill(t *testing.T, m *Manager, name string, commands ...string) {
 	j := startShell(t, m, name, nil)
 	doExec(t, j, "cd /; true")
 	for _, command := range commands {
-		r := doInterrupt(t, j, command, 200*time.Millisecond, true)
+		r := doInterrupt(t, j, command, 2*time.Second, true)
 		ends(t, j, command, r)
 		if !r.Killed || r.Outcome.Reason != "timeout" {
 			t.Fatalf("%q: %+v", command, r)

@@ -137,7 +137,7 @@ func TestShellReplacedIsSeen(t *testing.T) {
 					t.Errorf("%+v", r)
 				}
 				refused(t, next, CodeShellIntegrationUnavailable)
-				if e := refused(t, j.Variables(), CodeShellIntegrationUnavailable); !strings.Contains(e.Message, "variables") {
+				if e := refused(t, j.Variables(), CodeShellIntegrationUnavailable); !strings.Contains(e.Message, "environment") {
 					t.Errorf("%s", e.Message)
 				}
 				if info := must(t, j.Info()); info.Integration != "" || info.CurrentDirectory != "" {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-var execStrikes = flag.Int("strikes", 10, "pairs of commands in TestExecStruck that are interrupted")
+var execStrikes = flag.Int("strikes", 10, "pairs of commands in TestExecInterruptAtAnyMoment that are interrupted")
 
 // A strike is a way to interrupt a command that was just requested.
 type strike struct {
@@ -39,7 +39,7 @@ var strikes = []strike{
 
 // Whatever an interrupt hits, and whenever, the results of the commands agree with the commands that have run: each
 // command writes its name to a file.
-func TestExecStruck(t *testing.T) {
+func TestExecInterruptAtAnyMoment(t *testing.T) {
 	for _, name := range execShells {
 		for _, by := range strikes {
 			t.Run(name+" by "+by.name, func(t *testing.T) {

@@ -61,7 +61,7 @@ func (p *filesPart) openSpool(name Stream) *spool.Spool {
 // outputFileFailed reports an error of the job's files to the job, whose output goes on in memory. Any goroutine may
 // call it.
 func (p *filesPart) outputFileFailed(err error) {
-	p.j.log.Warn("an output file failed; what is stored of the job from now on is in memory", "job", p.j.id, "error", err)
+	p.j.log.Warn("an output file failed; further output of the job is kept in memory", "job", p.j.id, "error", err)
 	p.j.post(fileFailedMsg{err})
 }
 
@@ -82,7 +82,7 @@ func (p *filesPart) fileFailure(err error) (path, why string) {
 }
 
 // errTotal is the error if a file holds less than what is kept of a stream.
-var errTotal = errors.New("the files of this server hold limits.spoolTotalBytes: what is missing in this one was kept in memory alone, of the newest and for as long as the job was known; job/remove makes room for others")
+var errTotal = errors.New("the server's output files reached limits.spoolTotalBytes: the missing output was kept only in memory, the newest part of it, until the job was removed; job/remove makes room for other jobs")
 
 // finishFile puts a stream's file in order.
 func (p *filesPart) finishFile(st *stream) error {
@@ -288,7 +288,7 @@ func (p *filesPart) discard(unsent bool, then func(error)) {
 // logDiscard logs the error of a discard that no client requested.
 func (p *filesPart) logDiscard(err error) {
 	if err != nil {
-		p.j.log.Warn("the files of a job that was let go of are not all deleted", "job", p.j.id, "error", err)
+		p.j.log.Warn("some files of a removed job could not be deleted", "job", p.j.id, "error", err)
 	}
 }
 

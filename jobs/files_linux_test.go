@@ -249,7 +249,7 @@ func TestRemovalOfWhatIsNotOurs(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := refused(t, j.Remove(false), CodeOutputFileError)
-	if e.Path != filepath.Join(dir, "1") || !strings.Contains(e.Message, "forgotten") {
+	if e.Path != filepath.Join(dir, "1") || !strings.Contains(e.Message, "the job was removed") {
 		t.Errorf("path %q: %s", e.Path, e.Message)
 	}
 	if got := mustRead(t, file); got != "precious" {
@@ -419,7 +419,7 @@ func TestUnusableStateDirectory(t *testing.T) {
 	if err := m.Configure(Options{Persist: persistIn("")}); err != nil || m.StateDirectory() != "" || m.Limits().SpoolMemory != 4<<20 || m.Limits().SpoolDisk != 0 {
 		t.Errorf("%v; state %q, limits %+v", err, m.StateDirectory(), m.Limits())
 	}
-	if why := m.StateDirectoryError(); !strings.Contains(why, file) || !strings.Contains(why, "not a directory") || !strings.Contains(why, "persist.mode memory") {
+	if why := m.StateDirectoryError(); !strings.Contains(why, file) || !strings.Contains(why, "not a directory") || !strings.Contains(why, "persist.mode to memory") {
 		t.Errorf("why there is none is told as %q", why)
 	}
 	j := mustStart(t, m, sh("echo text"))

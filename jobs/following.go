@@ -40,7 +40,7 @@ func (p *waitsPart) Leans() { p.j.actor.attend() }
 
 // Unreadable implements follow.Owner.
 func (p *waitsPart) Unreadable(at int64, err error) error {
-	return p.j.reads.unreadable(at, err, "see to the disk, and watch or wait again from an offset behind it")
+	return p.j.reads.unreadable(at, err, "check the disk, then watch or wait again from a later offset")
 }
 
 // Name implements follow.Source.

@@ -221,7 +221,7 @@ func (p *displayPart) screenUntil() (t time.Time) {
 
 // giveUpScreen ends the patterns that have not seen all of the screen in time.
 func (p *displayPart) giveUpScreen() {
-	p.j.log.Warn("the screen of an ended job cannot be drawn in time", "job", p.j.id)
+	p.j.log.Warn("the screen of an ended job could not be drawn in time", "job", p.j.id)
 	p.glance.behind = true
 	var hits []followerHit
 	for _, sp := range p.glance.patterns {

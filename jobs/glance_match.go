@@ -42,7 +42,7 @@ func (s *WaitSpec) checkScreen(has bool) *Error {
 			return err
 		}
 		if c.Watch.Screen && c.AfterInput != nil && *c.AfterInput {
-			return Invalid(c.Watch.sibling("afterInput"), "the screen shows what was typed as well, so that afterInput cannot be true for it; leave it out")
+			return Invalid(c.Watch.sibling("afterInput"), "the screen also shows typed input, so afterInput cannot be true with it; leave it out")
 		}
 	}
 	return nil

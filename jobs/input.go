@@ -145,7 +145,7 @@ func (p *inputPart) passWrite(m writeMsg) bool {
 func (p *inputPart) enqueue(m writeMsg) bool {
 	q, partial, err := p.compose(m.in)
 	m.in.wipe()
-	// Echo is off if the program asks for a password.
+	// A terminal that reads lines with echo off: the program asks for a password, which policy may leave to a person.
 	hidden := q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
 	if err == nil && hidden {
 		err = p.j.waiting.deny(q)
@@ -209,7 +209,7 @@ func (p *inputPart) compose(in Input) (q *queued, partial int, refusal *Error) {
 	}
 	attrs, attrsErr := p.j.term.Attrs()
 	if attrsErr != nil {
-		return &queued{data: t.data}, 0, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", p.j.id, attrsErr)
+		return &queued{data: t.data}, 0, errorf(CodeInternal, "the modes of job %d's terminal cannot be read: %v", p.j.id, attrsErr)
 	}
 	partial, err = p.composeLine(t, in.EOF, attrs)
 	q = &queued{data: t.data, attrs: &attrs, person: in.person}
@@ -238,16 +238,16 @@ func (p *inputPart) writable(in Input) *Error {
 
 // notExpected returns the error for input that was meant for a wait for input that is over.
 func (p *inputPart) notExpected(id string) *Error {
-	why := "that wait is over, and the job waits for nothing that is known"
+	why := "that wait is over, and no other wait is known"
 	switch now := p.j.waiting.watch.now; {
 	case p.j.waiting.watch.looker == nil:
-		why = "this server cannot tell when this job waits, so no wait of its has an id"
+		why = "this server cannot detect waits of this job, so they have no ids"
 	case now != nil && now.ID == id:
 		why = "other input is on its way to it"
 	case now != nil:
-		why = "that wait is over; the one that goes on now is " + now.ID
+		why = "that wait is over; the current one is " + now.ID
 	}
-	e := errorf(CodeInputNotExpected, "job %d does not wait for input as %q: %s; look what it does now, or send it without ifWaiting", p.j.id, id, why)
+	e := errorf(CodeInputNotExpected, "job %d does not wait for input as %q: %s; check the job, or send the input without ifWaiting", p.j.id, id, why)
 	e.Handle = p.j.id
 	return e
 }
@@ -263,7 +263,7 @@ func (p *inputPart) notInteractive(format string, args ...any) *Error {
 func (p *inputPart) composeLine(t *typing, eof bool, attrs proc.Attrs) (partial int, refusal *Error) {
 	partial, longest := lineLengths(t.data, p.queue.partial, attrs)
 	if attrs.Canonical && longest > proc.CanonicalLineLimit {
-		e := errorf(CodeLineTooLong, "a line of %d bytes is over the terminal's limit of %d, whose end the kernel would drop; send shorter lines, or start the job in pipe mode", longest, proc.CanonicalLineLimit)
+		e := errorf(CodeLineTooLong, "a line of %d bytes is over the terminal's limit of %d, and the kernel would drop its end; send shorter lines, or start the job in pipe mode", longest, proc.CanonicalLineLimit)
 		e.Handle, e.Max, e.Length = p.j.id, proc.CanonicalLineLimit, int64(longest)
 		return 0, e
 	}
@@ -317,13 +317,13 @@ func (p *inputPart) checkQueue(q *queued) *Error {
 	if held+int64(len(q.data)) <= p.j.mgr.settings.limits.InputQueueBytes {
 		return nil
 	}
-	return p.queueFull("job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", p.j.id, p.queue.bytes.Load())
+	return p.queueFull("job %d has %d bytes of unread input; wait until it reads, or raise limits.inputQueueBytes", p.j.id, p.queue.bytes.Load())
 }
 
 // checkSize refuses an input that is too long to be queued at any time.
 func (p *inputPart) checkSize(n int) *Error {
 	if limit := p.j.mgr.settings.limits.InputQueueBytes; int64(n) > limit {
-		return p.queueFull("this input of %d bytes and more is over limits.inputQueueBytes (%d); send it in parts, each when the one before is answered", n, limit)
+		return p.queueFull("this input of at least %d bytes is over limits.inputQueueBytes (%d); send it in parts, each after the answer to the previous one", n, limit)
 	}
 	return nil
 }

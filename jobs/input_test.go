@@ -84,7 +84,7 @@ func TestInterruptOvertakes(t *testing.T) {
 
 // A signal key overtakes only while the terminal turns it into a signal, and only if it comes first in its input.
 // Inputs that consist only of signal keys do not drop each other.
-func TestWhatOvertakes(t *testing.T) {
+func TestKeysThatOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		stuck := f.typeIn(Input{Text: "ab"})

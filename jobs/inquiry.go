@@ -25,8 +25,8 @@ type inquiry struct {
 // The errors of an inquiry without an answer.
 var (
 	errInquiryLate    = errors.New("it did not end in time")
-	errInquiryTooLong = errors.New("it wrote too much")
-	errInquiryLost    = errors.New("somebody else ended it")
+	errInquiryTooLong = errors.New("it printed too much")
+	errInquiryLost    = errors.New("another process ended it")
 	errInquiryEnding  = errors.New("the server is ending")
 )
 
@@ -73,7 +73,7 @@ func (m *Manager) endInquiries(limit time.Duration) {
 	select {
 	case <-m.inquiriesOver():
 	case <-late.C:
-		m.log.Warn("a program that the server has run for itself does not end")
+		m.log.Warn("a helper program of the server does not end")
 	}
 }
 

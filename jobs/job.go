@@ -167,7 +167,7 @@ func (j *Job) ask(m message) {
 }
 
 func (j *Job) gone() *Error {
-	e := errorf(CodeJobNotFound, "job %d is gone; it was removed, or forgotten as one that closed long ago", j.id)
+	e := errorf(CodeJobNotFound, "job %d is gone: it was removed, or forgotten because it closed long ago", j.id)
 	if j.starting.unstarted != nil {
 		e = errorf(CodeJobNotFound, "job %d was not started (%s)", j.id, j.starting.unstarted.Message)
 	}
@@ -250,7 +250,7 @@ func (w *WatchSpec) compile() *Error {
 	if !ok { // the error is in the flags
 		return Invalid(w.sibling("flags"), "%v", err)
 	}
-	e := errorf(CodeInvalidPattern, "the pattern is no ECMAScript regular expression: %s", se.Message)
+	e := errorf(CodeInvalidPattern, "the pattern is not an ECMAScript regular expression: %s", se.Message)
 	e.Pattern, e.Pointer, e.Position = w.Pattern, w.Pointer, &se.Pos
 	return e
 }

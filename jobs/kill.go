@@ -123,9 +123,9 @@ func (p *killsPart) review(now time.Time) {
 
 // unreported returns a survivor that stands for a job without a report.
 func (p *killsPart) unreported() Survivor {
-	why := fmt.Sprintf("the job did not end within %v after the grace, and nothing says what of it is alive: ", reportTime)
+	why := fmt.Sprintf("the job did not end within %v after the grace, and its live processes are unknown: ", reportTime)
 	if k, ok := p.j.proc.(interface{ Process() int }); ok {
-		return Survivor{Process{k.Process(), "[shelld-keeper]"}, why + "this process, the job's keeper, has not reported; it may be stopped, traced or short of processor time"}
+		return Survivor{Process{k.Process(), "[shelld-keeper]"}, why + "the job's keeper (this process) has not reported; it may be stopped, traced or starved of CPU time"}
 	}
 	return Survivor{Process{p.j.info.PID, p.j.redaction.command(strings.Join(p.j.info.Argv, " "))}, why + "the system does not list its processes"}
 }
@@ -166,9 +166,9 @@ func (p *killsPart) cancel(tok *token) bool {
 		return false
 	}
 	err := p.j.canceled() // the signals cannot be undone, and the grace runs on
-	err.Message = fmt.Sprintf("the request was cancelled; job %d is being ended all the same", p.j.id)
+	err.Message = fmt.Sprintf("the request was cancelled, but job %d is still being ended", p.j.id)
 	if p.all[i].opts.NoForce {
-		err.Message = fmt.Sprintf("the request was cancelled; the signals to job %d stay sent, and nothing more follows them", p.j.id)
+		err.Message = fmt.Sprintf("the request was cancelled; signals already sent to job %d cannot be undone, and no more follow", p.j.id)
 	}
 	p.all[i].reply.fail(err)
 	p.all = slices.Delete(p.all, i, i+1)

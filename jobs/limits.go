@@ -48,19 +48,19 @@ var limitKinds = []struct {
 	of func(*JobLimits) *int64
 }{
 	{LimitKind{LimitProcesses, "server", "job", true,
-		"the keeper counts several times a second, since the system's own limit is one of the user; processes that come and go in between are not seen"},
+		"the keeper counts several times a second, because the system's own limit is per user; shorter-lived processes are not counted"},
 		func(l *JobLimits) *int64 { return &l.Processes }},
 	{LimitKind{LimitMemoryBytes, "rlimit", "process", false,
 		"RLIMIT_DATA: private memory that the process may write to; shared memory is not counted"},
 		func(l *JobLimits) *int64 { return &l.MemoryBytes }},
 	{LimitKind{LimitCPUMs, "rlimit", "process", true,
-		"RLIMIT_CPU: whole seconds, rounded up; SIGXCPU, and SIGKILL a second later. It ends the process; where that is the leader, it ends the job"},
+		"RLIMIT_CPU: whole seconds, rounded up; SIGXCPU, and SIGKILL a second later. It ends the process; if that is the leader, it ends the job"},
 		func(l *JobLimits) *int64 { return &l.CPUMs }},
 	{LimitKind{LimitOpenFiles, "rlimit", "process", false,
 		"RLIMIT_NOFILE: no descriptor has this number or a higher one"},
 		func(l *JobLimits) *int64 { return &l.OpenFiles }},
 	{LimitKind{LimitOutputBytes, "server", "job", true,
-		"exact: what is written beyond it is thrown away"},
+		"exact: output beyond it is discarded"},
 		func(l *JobLimits) *int64 { return &l.OutputBytes }},
 }
 
@@ -92,7 +92,7 @@ func (p *PlatformInfo) limits() bool { return p.Tree == treeKeeper }
 func (s *Spec) checkLimits(p *PlatformInfo) *Error {
 	for _, k := range limitKinds {
 		if *k.of(&s.Limits) > 0 && !p.limits() && k.Name != LimitOutputBytes {
-			e := errorf(CodeUnsupported, "no job can be held to the limit %s on this system; capabilities.limits has those that there are", k.Name)
+			e := errorf(CodeUnsupported, "limit %s is not supported on this system; capabilities.limits lists the supported ones", k.Name)
 			e.Name, e.Pointer = string(k.Name), "/limits/"+string(k.Name)
 			return e
 		}

@@ -62,7 +62,7 @@ func (m *Manager) askLogin(limit time.Duration) *login {
 		l.report.Taken, l.report.Duration = err == nil, time.Since(began)
 		if err != nil {
 			l.report.Reason = err.Error()
-			m.log.Warn("the login shell's environment could not be taken; jobs get the server's own", "shell", l.report.Shell, "why", err)
+			m.log.Warn("the login shell's environment could not be read; jobs get the server's own", "shell", l.report.Shell, "why", err)
 		}
 		close(l.done)
 	}
@@ -80,7 +80,7 @@ func (m *Manager) askLogin(limit time.Duration) *login {
 		}
 		entries, ok := marked(output, mark)
 		if !ok {
-			err = fmt.Errorf("%s ended without telling its environment; see that no start file of it ends the shell or becomes another program (exit, exec)", l.report.Shell)
+			err = fmt.Errorf("%s ended without printing its environment; make sure that its start-up files do not call exit or exec", l.report.Shell)
 		}
 		conclude(ours(entries, m.own.environment), err)
 	})
@@ -93,14 +93,14 @@ func loginInquiry(shell string, env []string) (q inquiry, mark string, err error
 		return q, "", errors.New("there are no login shells on this system")
 	}
 	if shell == "" {
-		return q, "", errors.New("nobody knows which the login shell is; set SHELL for the server")
+		return q, "", errors.New("the login shell is unknown; set SHELL for the server")
 	}
 	if err := checkRunnable(shell); err != nil {
 		return q, "", fmt.Errorf("the login shell %s cannot be run (%s); set SHELL for the server to one that can", shell, errnoText(err))
 	}
 	printer, err := proc.LookPath("env", "/", env)
 	if err != nil {
-		return q, "", errors.New("there is no program env on the server's PATH, which prints an environment")
+		return q, "", errors.New("there is no program env on the server's PATH to print the environment")
 	}
 	one, other := rand.Text(), rand.Text() // separate in the command line, since a shell may be set to print that line
 	if strings.ContainsAny(printer, `'\`) {
@@ -109,7 +109,7 @@ func loginInquiry(shell string, env []string) (q inquiry, mark string, err error
 	show := fmt.Sprintf("printf %%s%%s %s %s", one, other)
 	args, ok := proc.LoginArgs(shell, fmt.Sprintf("%s; '%s' -0; %s", show, printer, show))
 	if !ok {
-		return q, "", fmt.Errorf("%s is no shell that can be asked: that are bash, zsh, fish, ksh, dash and their like", shell)
+		return q, "", fmt.Errorf("%s is not a supported login shell (bash, zsh, fish, ksh, dash and the like)", shell)
 	}
 	q = inquiry{path: shell, argv: append([]string{shell}, args...), most: loginBytes}
 	q.dir = home(env)
@@ -139,9 +139,9 @@ func checkRunnable(path string) error {
 func loginError(shell string, limit time.Duration, err error) error {
 	switch {
 	case errors.Is(err, errInquiryLate):
-		return fmt.Errorf("%s did not end within %d ms; see what its start files wait for, or raise env.login.timeoutMs", shell, limit.Milliseconds())
+		return fmt.Errorf("%s did not end within %d ms; check what its start-up files wait for, or raise env.login.timeoutMs", shell, limit.Milliseconds())
 	case errors.Is(err, errInquiryTooLong):
-		return fmt.Errorf("%s wrote more than %d bytes; see what its start files print", shell, loginBytes)
+		return fmt.Errorf("%s printed more than %d bytes; check what its start-up files print", shell, loginBytes)
 	}
 	return fmt.Errorf("%s: %w", shell, err)
 }
@@ -203,7 +203,7 @@ func (l *login) wait(cancel <-chan struct{}) *Error {
 	case <-l.done:
 		return nil
 	case <-cancel:
-		return errorf(CodeCanceled, "the request was cancelled; the login shell is still being asked")
+		return errorf(CodeCanceled, "the request was cancelled; the login shell still runs")
 	}
 }
 

@@ -90,12 +90,12 @@ func TestLoginThatFails(t *testing.T) {
 		profile, reason string
 		limit           time.Duration
 	}{
-		"exit":  {"exit 3\n", "ended without telling", 0},
-		"exec":  {"exec true\n", "ended without telling", 0},
+		"exit":  {"exit 3\n", "ended without printing", 0},
+		"exec":  {"exec true\n", "ended without printing", 0},
 		"hang":  {"sleep 1000\n", "did not end within 300 ms", 300 * time.Millisecond},
 		"stop":  {"kill -STOP $$\n", "did not end within 300 ms", 300 * time.Millisecond},
-		"flood": {"yes\n", "wrote more than", 0},
-		"kill":  {"kill -KILL $$\n", "ended without telling", 0},
+		"flood": {"yes\n", "printed more than", 0},
+		"kill":  {"kill -KILL $$\n", "ended without printing", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("EDITOR", "server's")
@@ -122,7 +122,7 @@ func TestLoginShellsThatCannotBeAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for shell, want := range map[string]string{
-		filepath.Join(dir, "zsh"): "no such file", plain: "permission denied", program(t, dir, "tcsh"): "no shell that can be asked",
+		filepath.Join(dir, "zsh"): "no such file", plain: "permission denied", program(t, dir, "tcsh"): "not a supported login shell",
 	} {
 		t.Setenv("SHELL", shell)
 		m := startReal(t, Options{Login: time.Minute})

@@ -233,7 +233,7 @@ func checkRoot(root string) error {
 		return Invalid("/rootDirectory", "the root directory %q must be absolute", root)
 	}
 	if fi, err := os.Stat(root); err != nil || !fi.IsDir() {
-		e := errorf(CodeBadWorkingDirectory, "the root directory %s is no directory that can be used; give an existing one", root)
+		e := errorf(CodeBadWorkingDirectory, "root directory %s does not exist or is not a directory", root)
 		e.Path = root
 		return e
 	}
@@ -306,11 +306,11 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 		e.Limit, e.Max, e.Retryable = "maxJobs", int64(m.settings.limits.MaxJobs), true
 		return nil, e
 	case m.registry.texts+spec.textBytes() > maxTexts:
-		e := errorf(CodeLimitExceeded, "the texts that live jobs were given as stdin would take more than %d bytes; end one first, or give a file", maxTexts)
+		e := errorf(CodeLimitExceeded, "the stdin texts of live jobs would take more than %d bytes; end a job first, or give a file", maxTexts)
 		e.Limit, e.Max, e.Retryable = "stdinTextBytes", maxTexts, true
 		return nil, e
 	case spec.Name != "" && holder != nil:
-		e := errorf(CodeNameInUse, "the name %q belongs to job %d, which runs; choose another, or end that one first", spec.Name, holder.id)
+		e := errorf(CodeNameInUse, "the name %q belongs to job %d, which is running; choose another name, or end that job first", spec.Name, holder.id)
 		e.Handle, e.Name = holder.id, spec.Name
 		return nil, e
 	}
@@ -419,11 +419,11 @@ func (m *Manager) Lookup(r Ref) (*Job, *Error) {
 	var e *Error
 	switch {
 	case r.Name != "":
-		e = errorf(CodeJobNotFound, "there is no job %q; the live jobs are in data.jobs, and job/list has the closed ones that are known as well", r.Name)
+		e = errorf(CodeJobNotFound, "there is no job %q; data.jobs has the live jobs, and job/list also the closed ones", r.Name)
 	case r.Handle <= last:
-		e = errorf(CodeJobNotFound, "there is no job %d any more: it was removed, or forgotten beyond keepJobs, or its start failed; job/list has those that are known", r.Handle)
+		e = errorf(CodeJobNotFound, "there is no job %d any more: it was removed, or forgotten beyond keepJobs, or its start failed; job/list has the known jobs", r.Handle)
 	default:
-		e = errorf(CodeJobNotFound, "there has been no job %d; the live jobs are in data.jobs, and job/list has the closed ones that are known as well", r.Handle)
+		e = errorf(CodeJobNotFound, "there never was a job %d; data.jobs has the live jobs, and job/list also the closed ones", r.Handle)
 	}
 	e.Handle, e.Name = r.Handle, r.Name
 	for _, j := range m.All() {

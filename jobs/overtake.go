@@ -43,7 +43,7 @@ func (p *inputPart) overtakeHeld() {
 }
 
 func (p *inputPart) overtaken() *Error {
-	e := errorf(CodeCanceled, "an interrupt key was sent to job %d after this input and has dropped what the job had not taken; send it again if it is still wanted", p.j.id)
+	e := errorf(CodeCanceled, "an interrupt key sent to job %d after this input discarded its unread part; send that part again if it is still wanted", p.j.id)
 	e.Handle = p.j.id
 	return e
 }
@@ -85,7 +85,7 @@ func (p *inputPart) write(in input, term terminal, o inputOrder) (n int, err err
 		done, err := term.Overtake(o.data[0])
 		if err != nil {
 			// The key is typed anyway: it only waits for the job to read.
-			p.j.log.Debug("no way for a signal key", "job", p.j.id, "error", err)
+			p.j.log.Debug("a signal key cannot be sent ahead of the queued input", "job", p.j.id, "error", err)
 		}
 		if done {
 			sent = 1

@@ -58,7 +58,7 @@ func (m *Manager) roomFor(cost int64) (*patternRoom, *Error) {
 	for cost > 0 {
 		total := m.patternBytes.Load()
 		if total+cost > maxPatternBytes {
-			e := errorf(CodeLimitExceeded, "the patterns of all waits and watches would take more than %d bytes, with %d more for each; end some first, or give shorter ones", maxPatternBytes, patternCost)
+			e := errorf(CodeLimitExceeded, "the patterns of all waits and watches would take more than %d bytes, counting %d extra for each; end some first, or give shorter ones", maxPatternBytes, patternCost)
 			e.Limit, e.Max, e.Retryable = "patternBytes", maxPatternBytes, true
 			return nil, e
 		}

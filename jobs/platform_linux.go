@@ -10,7 +10,7 @@ func Platform() PlatformInfo {
 		Reaches: []string{"children", "grandchildren", "other process groups", "other sessions",
 			"daemonised orphans", "stopped processes", "the server's own sudden death"},
 		NotReached: []string{"setuid programs under an unprivileged server",
-			"processes left when the server and a keeper are killed in the same instant by a stranger"},
+			"processes left when another process kills the server and a keeper at the same instant"},
 		CanonicalLineLimit: proc.CanonicalLineLimit,
 	}
 }

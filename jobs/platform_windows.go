@@ -6,8 +6,8 @@ func Platform() PlatformInfo {
 		Modes:   []Mode{ModePipe},
 		Tree:    treeObject,
 		Reaches: []string{"children", "grandchildren", "orphans", "the server's own sudden death"},
-		NotReached: []string{"what others start on a job's behalf, as the task scheduler and services do",
-			"nothing can be asked to end: a kill ends all at once, whatever its grace"},
+		NotReached: []string{"processes that the task scheduler or a service starts on a job's behalf",
+			"graceful termination: a kill ends all processes at once, whatever its grace"},
 	}
 }
 

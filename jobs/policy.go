@@ -41,11 +41,11 @@ func (m *Manager) permit(s *Spec, p plan) *Error {
 	}
 	found := rootsOf(s, p)
 	if root, denied := found.Denied(c.Deny); denied {
-		return deniedRoot(root, "denyCommands", "denyCommands has %s, which this would run; ask for something else")
+		return deniedRoot(root, "denyCommands", "this would run %s, which denyCommands forbids; use another command")
 	}
 	if c.Allow != nil {
 		if root, missing := found.NotAllowed(c.Allow); missing {
-			return deniedRoot(root, "allowCommands", "allowCommands does not have %s, which this would run; ask for something else, or have it allowed")
+			return deniedRoot(root, "allowCommands", "this would run %s, which is not in allowCommands; use another command, or have it allowed")
 		}
 	}
 	if !found.Unknown() {
@@ -55,7 +55,7 @@ func (m *Manager) permit(s *Spec, p plan) *Error {
 	if c.Allow != nil {
 		rule = "allowCommands"
 	}
-	return policyDenied("start", rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); write it so that every command stands in the line itself, or start the program by argv", rule, found.Why)
+	return policyDenied("start", rule, "it is unknown which commands this would run, so %s refuses it (%s); spell out every command in the line, or start the program with argv", rule, found.Why)
 }
 
 // mayRun reports whether the lists allow a command by itself.
@@ -106,7 +106,7 @@ func rootsOf(s *Spec, p plan) roots.Found {
 // they are not known.
 func addSteering(s *Spec, name string, found *roots.Found) {
 	value, own := s.Env[name]
-	why := fmt.Sprintf("env sets %s, which changes what commands run", name)
+	why := fmt.Sprintf("env sets %s, which changes which commands run", name)
 	switch {
 	case own && value != nil:
 		given := roots.Given(name, *value)
@@ -119,7 +119,7 @@ func addSteering(s *Spec, name string, found *roots.Found) {
 			return
 		}
 	case !own:
-		why = fmt.Sprintf("env/set or env/unset has changed %s, which changes what commands run, until the server ends; name it in options.env.set of initialize instead", name)
+		why = fmt.Sprintf("env/set or env/unset changed %s, which changes which commands run, and this lasts until the server ends; set it in options.env.set of initialize instead", name)
 	}
 	if found.Why == "" {
 		found.Why = why

@@ -121,7 +121,7 @@ func (p *displayPart) typeAnswer(data []byte, colour bool) {
 		return // the terminal is gone
 	}
 	if colour && attrs.Canonical {
-		p.j.log.Debug("a program asks for a colour while its terminal edits lines: it is not told", "job", p.j.id)
+		p.j.log.Debug("a program queried a colour while its terminal is in line-editing mode: no answer is sent", "job", p.j.id)
 		return
 	}
 	i := p.j.input.queue.afterFirst()
@@ -215,7 +215,7 @@ func (q *inputQueue) afterFirst() (i int) {
 func (p *displayPart) noteDropped(n int) {
 	if n > 0 && !p.queries.lost {
 		p.queries.lost = true
-		p.j.log.Warn("a program asks its terminal and does not read the answers: some are dropped", "job", p.j.id)
+		p.j.log.Warn("a program queries its terminal and does not read the answers: some are dropped", "job", p.j.id)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestInterruptDropsAnswers(t *testing.T) {
 	})
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestUnansweredQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		f.inTurn(func() { f.spec.Unanswered = true })

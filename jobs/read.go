@@ -75,7 +75,7 @@ func (p *readsPart) onRead(m readMsg) {
 		m.reply.fail(p.j.output.noStream("/stream", m.opts.Stream))
 		return
 	case m.opts.Stream == "" && len(p.j.output.streams) > 1:
-		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", p.j.waits.streamNames()))
+		m.reply.fail(Invalid("/stream", "this job has the streams %s: name one", p.j.waits.streamNames()))
 		return
 	}
 	var off int64
@@ -149,7 +149,7 @@ func (p *readsPart) onReadDone(m readDoneMsg) {
 		return
 	}
 	if m.err != nil {
-		r.msg.reply.fail(p.unreadable(r.off, m.err, "see to the disk and read again, or read from an offset behind it")) // the cursor does not move
+		r.msg.reply.fail(p.unreadable(r.off, m.err, "check the disk and read again, or read from a later offset")) // the cursor does not move
 		return
 	}
 	data, end := m.data, r.st.spool.End()
@@ -182,7 +182,7 @@ func (p *readsPart) unreadable(off int64, err error, advice string) *Error {
 		return resourceError("a read of stored output", err)
 	}
 	e := storeError(err, p.j.files.folder.Path())
-	e.Message = fmt.Sprintf("the output of job %d is stored at offset %d and cannot be read (%s: %s); %s", p.j.id, off, e.Path, e.Errno, advice)
+	e.Message = fmt.Sprintf("stored output of job %d at offset %d cannot be read (%s: %s); %s", p.j.id, off, e.Path, e.Errno, advice)
 	return e
 }
 
@@ -232,16 +232,16 @@ func (o *outputs) goesPast(name Stream) func(Range, error) {
 		if again {
 			return
 		}
-		o.j.log.Warn("stored output cannot be read, and is missing in what is shown of it: "+unreadAdvice(err),
+		o.j.log.Warn("stored output cannot be read and is skipped in events and on the screen: "+unreadAdvice(err),
 			"job", o.j.id, "stream", name, "from", r.From, "to", r.To, "path", e.Path, "error", e.Errno)
 	}
 }
 
 // unreadAdvice returns advice on how to get the output that was skipped.
 func unreadAdvice(err error) string {
-	const then = "job/read at that offset returns it as soon as it can be read"
+	const then = "job/read at that offset returns it once it is readable"
 	if isResource(err) {
 		return "end some jobs, or give the server more descriptors or memory; " + then
 	}
-	return "see to the disk; " + then + ", and says until then why it cannot"
+	return "check the disk; " + then + ", and returns the error until then"
 }

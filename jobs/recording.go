@@ -266,7 +266,7 @@ func (r *recording) poke() {
 // recordingFailed reports an error of the recording, which ends there. The job and its output continue.
 func (r *recording) recordingFailed(err error) {
 	j := r.job
-	j.log.Warn("the recording of a job failed and ends there; its output goes on", "job", j.id, "error", err)
+	j.log.Warn("the recording of a job failed and stopped; its output continues", "job", j.id, "error", err)
 	j.post(fileFailedMsg{err})
 }
 
@@ -284,7 +284,7 @@ func (m *Manager) checkRecord(s *Spec) *Error {
 	if !s.Record || m.settings.archive != nil {
 		return nil
 	}
-	e := errorf(CodeUnsupported, "nothing can be recorded, since this server keeps output in memory alone; have it keep files (options.persist of initialize), or leave record out")
+	e := errorf(CodeUnsupported, "recording needs output files, and this server keeps output only in memory; change options.persist of initialize, or leave record out")
 	e.Name, e.Pointer = "record", "/record"
 	return e
 }

@@ -374,7 +374,7 @@ func TestLimitsOfARecording(t *testing.T) {
 				}
 			}
 			sameEvents(t, events[n:],
-				`[1.000000,"m","shelld: the recording ends here, as it has used up `+name+`; the job went on"]`,
+				`[1.000000,"m","shelld: the recording ends here: it reached `+name+`; the job continued"]`,
 				fmt.Sprintf(`[%d.000000,"x","0"]`, 50-n))
 			info := must(t, f.Info())
 			if l.SpoolDisk > 0 && (size(t, path) > l.SpoolDisk || info.OutputFileError != "") {
@@ -434,7 +434,7 @@ func TestRecordingOnAStuckDisk(t *testing.T) {
 		if out = strings.ReplaceAll(out, `\n`, "\n"); out != want.String() {
 			t.Errorf("%d bytes of output, not %d", len(out), want.Len())
 		}
-		if told := fmt.Sprintf("shelld: here are missing %d bytes of input, since the disk was too slow", lines-len(in)); lost != told || in == "" {
+		if told := fmt.Sprintf("shelld: %d bytes are missing here: input, because the disk was too slow", lines-len(in)); lost != told || in == "" {
 			t.Errorf("%d bytes of input, and: %s", len(in), lost)
 		}
 		if want := fmt.Sprintf("80x%d", 20+(lines-1)%10); last != want {
@@ -481,7 +481,7 @@ func (s *stuckFile) Write(p []byte) (int, error) {
 func (s *stuckFile) Close() error { return nil }
 
 // If the disk blocks the writes of a recording, that delays the closed event of the job, and nothing else.
-func TestStuckRecordingHoldsNobodyUp(t *testing.T) {
+func TestStuckRecordingDelaysOnlyClosing(t *testing.T) {
 	for name, fail := range map[string]error{"it goes on": nil, "it fails": &fs.PathError{Op: "write", Path: "/there/session.cast", Err: syscall.ENOSPC}} {
 		synctest.Test(t, func(t *testing.T) {
 			sink := &recorder{}
@@ -561,7 +561,7 @@ func TestRecordingOfDroppedOutput(t *testing.T) {
 		if n := strings.Count(file.String(), "x"); int64(n) != kept {
 			t.Errorf("%d bytes are recorded, and %d kept", n, kept)
 		}
-		if want := fmt.Sprintf("here are missing %d bytes of output, which was dropped before it could be recorded", 1_000_000-kept); !strings.Contains(file.String(), want) {
+		if want := fmt.Sprintf("%d bytes are missing here: output, which was dropped before it could be recorded", 1_000_000-kept); !strings.Contains(file.String(), want) {
 			t.Errorf("it does not say: %s", want)
 		}
 		f.end()

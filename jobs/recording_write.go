@@ -96,7 +96,7 @@ func (r *recording) write(m *moment) {
 	case noteResize:
 		r.cast.Event(m.at, cast.Resize, m.text)
 	case noteLost:
-		r.missing(m.at, m.end, "input, since the disk was too slow")
+		r.missing(m.at, m.end, "input, because the disk was too slow")
 	}
 }
 
@@ -114,7 +114,7 @@ func (r *recording) writeOutput(stream int, at time.Duration, to int64) {
 		n, found, err := s.TryRead(b, from)
 		if err != nil {
 			n, found = s.Read(b, from) // reads behind the unreadable part
-			what = "output, which could not be read where it was stored: " + errnoText(err)
+			what = "output, which could not be read from its file: " + errnoText(err)
 		}
 		if n == 0 {
 			found = to
@@ -160,7 +160,7 @@ func (r *recording) event(stream int, at time.Duration, data func([]byte) []byte
 
 // missing writes a marker at the place of missing data.
 func (r *recording) missing(at time.Duration, n int64, what string) {
-	r.cast.Event(at, cast.Marker, fmt.Sprintf("shelld: here are missing %d bytes of %s", n, what))
+	r.cast.Event(at, cast.Marker, fmt.Sprintf("shelld: %d bytes are missing here: %s", n, what))
 }
 
 // finish writes the last events: incomplete characters, and the exit.

@@ -203,7 +203,7 @@ func (j *Job) Remove(keepFiles bool) Pending[struct{}] {
 // VariablesAreFixed returns the error for a change of the environment that the job was started with: on no system can
 // a process change the environment of another process.
 func (j *Job) VariablesAreFixed() *Error {
-	const why = "the environment of job %d cannot be changed any more: a program has it from its start, and nobody else can reach it"
+	const why = "the environment of job %d cannot be changed: a program's environment is fixed at its start"
 	e := errorf(CodeUnsupported, why+"; start another job with env, or, if it is a shell, type the assignment into it (export NAME=value)", j.id)
 	if now := j.Published(); now != nil && !now.Live() {
 		e = errorf(CodeUnsupported, why+", and the job has ended; start another one with env", j.id)

@@ -77,17 +77,17 @@ type SearchResult struct {
 // Compile checks and compiles the spec. It returns an *Error if the spec is invalid.
 func (s *SearchSpec) Compile() *Error {
 	if s.From != nil && s.To != nil && (*s.From < 0) == (*s.To < 0) && *s.From > *s.To {
-		return Invalid("/from", "from %d lies behind to %d, so that nothing would be searched; give the smaller one as from", *s.From, *s.To)
+		return Invalid("/from", "from %d is after to %d, so nothing would be searched; give the smaller one as from", *s.From, *s.To)
 	}
 	if s.Literal == "" {
 		return s.compilePattern()
 	}
 	if s.Flags != "" && s.Flags != "i" {
-		return Invalid("/flags", "a literal takes the flag i alone; for others give a pattern")
+		return Invalid("/flags", "a literal accepts only the flag i; for others give a pattern")
 	}
 	q, err := match.CompileLiteral(s.Literal, s.Flags == "i", s.Raw)
 	if err != nil {
-		return Invalid("/literal", "the case of this literal cannot be ignored: %v; give a shorter one", err)
+		return Invalid("/literal", "this literal cannot be searched without regard to case: %v; give a shorter one", err)
 	}
 	s.query = q
 	return nil
@@ -102,7 +102,7 @@ func (s *SearchSpec) compilePattern() *Error {
 		return err
 	}
 	if s.Lines && w.compiled.NamesLineBreak() {
-		return Invalid("/pattern", "this pattern names a line break, and each line is searched by itself: give \"multiline\": true, or write $ for the end of a line")
+		return Invalid("/pattern", "this pattern contains a line break, but lines are searched one by one: give \"multiline\": true, or write $ for the end of a line")
 	}
 	s.query = match.QueryOf(w.compiled, s.Raw, s.Lines)
 	return nil
@@ -233,11 +233,11 @@ func (s *SearchSpec) run() search.Run {
 }
 
 func errSearchCanceled() *Error {
-	return errorf(CodeCanceled, "the search was cancelled; nothing has changed by it")
+	return errorf(CodeCanceled, "the search was cancelled; it changed nothing")
 }
 
 func errSearchEnding() *Error {
-	return errorf(CodeShuttingDown, "the server is shutting down, and the search has ended with it; search the output files")
+	return errorf(CodeShuttingDown, "the server is shutting down and ended the search; search the output files")
 }
 
 // A searching is a search of jobs in progress. It belongs to one goroutine.
@@ -345,7 +345,7 @@ func searchError(j *Job, err error) *Error {
 		return e
 	}
 	if errors.As(err, &unread) {
-		return j.reads.unreadable(unread.Offset, unread.Err, "see to the disk and search again, or search around it: give handle, stream, and from or to")
+		return j.reads.unreadable(unread.Offset, unread.Err, "check the disk and search again, or search around it: give handle, stream, and from or to")
 	}
 	e := errorf(CodeLimitExceeded, "%v in the output of job %d; make the pattern simpler, or look for a literal", err, j.id)
 	e.Limit, e.Max = "patternTimeMs", match.TimeLimit.Milliseconds()
@@ -394,12 +394,12 @@ func (m *Manager) checkCursor(spec *SearchSpec, targets []SearchTarget, key stri
 	}
 	err := m.checkPlace(spec, targets)
 	if err == nil && c.Search != key {
-		err = Invalid("/cursor/search", "this cursor is of another search, or of another server: what is looked for, and where, has to be as it was"+wrongCursor)
+		err = Invalid("/cursor/search", "the cursor belongs to a different search or server: repeat the same pattern, scope and bounds"+wrongCursor)
 	}
 	return err
 }
 
-const wrongCursor = "; give the cursor of an answer to this search, or none to begin anew"
+const wrongCursor = "; give a cursor from an answer to this search, or none to start over"
 
 // checkPlace returns an error for a cursor that this search can never have returned, as far as the cursor itself shows
 // it.
@@ -408,19 +408,19 @@ func (m *Manager) checkPlace(spec *SearchSpec, targets []SearchTarget) *Error {
 	c := spec.Cursor
 	switch i := slices.IndexFunc(targets, func(t SearchTarget) bool { return t.job.id == c.Job }); {
 	case c.Reverse && !spec.Reverse:
-		return Invalid("/cursor/reverse", "this cursor is of a search with \"reverse\": true"+what)
+		return Invalid("/cursor/reverse", "the cursor belongs to a search with \"reverse\": true"+what)
 	case spec.Reverse && !c.Reverse:
-		return Invalid("/cursor/reverse", "this cursor is of a search without \"reverse\""+what)
+		return Invalid("/cursor/reverse", "the cursor belongs to a search without \"reverse\""+what)
 	case len(c.Marks) > 0 && (!c.Reverse || !slices.IsSorted(c.Marks) || c.Marks[len(c.Marks)-1] >= c.Offset):
-		return Invalid("/cursor/marks", "marks ascend to before the offset of a cursor with \"reverse\": true, and these do not"+what)
+		return Invalid("/cursor/marks", "the marks of a cursor with \"reverse\": true must ascend and stay below its offset"+what)
 	case spec.Stream != "" && c.Stream != spec.Stream:
-		return Invalid("/cursor/stream", "this cursor is in %q, which is not the stream that is searched"+what, c.Stream)
+		return Invalid("/cursor/stream", "the cursor is in stream %q, which is not the searched one"+what, c.Stream)
 	case spec.fromEnd() != (c.End > 0):
-		return Invalid("/cursor/end", "a cursor has an end where from or to is negative, and there alone"+what)
+		return Invalid("/cursor/end", "a cursor has end if and only if from or to is negative"+what)
 	case i >= 0:
 		return targets[i].checkPlace(c)
 	case one(targets), m.Knows(c.Job), !m.registry.hadStarted(c.Job):
-		return Invalid("/cursor/handle", "this cursor is of job %d, which this search is not about"+what, c.Job)
+		return Invalid("/cursor/handle", "the cursor is in job %d, which is not searched"+what, c.Job)
 	}
 	return nil
 }
@@ -430,11 +430,11 @@ func (t SearchTarget) checkPlace(c *SearchPlace) *Error {
 	i := slices.IndexFunc(t.job.output.streams, func(st *stream) bool { return st.name == c.Stream })
 	switch {
 	case i < 0:
-		return Invalid("/cursor/stream", "this cursor is in %q, a stream that job %d does not have"+what, c.Stream, c.Job)
+		return Invalid("/cursor/stream", "the cursor is in stream %q, which job %d does not have"+what, c.Stream, c.Job)
 	case c.Offset > t.ends[i]:
-		return Invalid("/cursor/offset", "this cursor is behind the end of the output of job %d"+what, c.Job)
+		return Invalid("/cursor/offset", "the offset of the cursor is after the end of the output of job %d"+what, c.Job)
 	case c.End > t.ends[i]:
-		return Invalid("/cursor/end", "this cursor has an end behind that of the output of job %d"+what, c.Job)
+		return Invalid("/cursor/end", "the end of the cursor is after the end of the output of job %d"+what, c.Job)
 	}
 	return nil
 }

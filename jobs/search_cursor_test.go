@@ -143,7 +143,7 @@ func TestSearchCursorIsOfOneSearch(t *testing.T) {
 		"group":     func(s *SearchSpec) { s.Group = "g" },
 	} {
 		err := try(m, m.SearchTargets(""), change)
-		if err == nil || err.Code != CodeInvalidParams || err.Pointer != "/cursor/search" || !strings.Contains(err.Message, "give the cursor of an answer to this search") {
+		if err == nil || err.Code != CodeInvalidParams || err.Pointer != "/cursor/search" || !strings.Contains(err.Message, "give a cursor from an answer to this search") {
 			t.Errorf("with another %s: %+v", name, err)
 		}
 	}

@@ -161,7 +161,7 @@ func (p *waitingPart) secretRefused(err *Error) {
 	if err.Code == CodeInputNotExpected || err.Code == CodeJobExited {
 		return // The question is over.
 	}
-	p.j.log.Warn("the answer to client/secret cannot be typed, and the client is asked again", "job", p.j.id, "error", err)
+	p.j.log.Warn("the answer to client/secret cannot be typed; asking the client again", "job", p.j.id, "error", err)
 	p.askAgain()
 }
 
@@ -193,13 +193,13 @@ func (p *waitingPart) deny(q *queued) *Error {
 	}
 	what := "wait until it is answered"
 	if !pr.Ask {
-		what = "this client answers none"
+		what = "this client does not support client/secret"
 	}
 	sent := "nothing was sent"
 	if q.begun {
-		sent = "what was sent before that is in bytesWritten"
+		sent = "bytesWritten counts the bytes sent before"
 	}
-	e := errorf(CodePolicyDenied, "job %d reads a line and shows nothing of it, as for a password, which options.secretInput leaves to the person at the client (client/secret); %s, or send Ctrl-C alone to leave the prompt; %s", p.j.id, what, sent)
+	e := errorf(CodePolicyDenied, "job %d reads a line without echo, such as a password, which options.secretInput reserves for the person at the client (client/secret); %s, or send only Ctrl-C to leave the prompt; %s", p.j.id, what, sent)
 	e.Handle, e.Name, e.Rule = p.j.id, "write", "secretInput"
 	return e
 }

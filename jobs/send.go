@@ -103,7 +103,7 @@ func (p *inputPart) typeMouse(t *typing, m screen.MouseEvent, pointer string) *E
 		return p.notInteractive("job %d has a pipe and no terminal: there is no mouse; start it in pty mode", p.j.id)
 	}
 	if m.Row >= p.j.info.Rows || m.Col >= p.j.info.Cols {
-		return Invalid(pointer, "row %d, column %d lies outside the terminal of %d rows and %d columns, which count from 0; nothing was sent",
+		return Invalid(pointer, "row %d, column %d is outside the terminal of %d rows and %d columns, counted from 0; nothing was sent",
 			m.Row, m.Col, p.j.info.Rows, p.j.info.Cols)
 	}
 	b, err := screen.EncodeMouse(m, p.j.display.modes())
@@ -119,7 +119,7 @@ func (p *inputPart) noInput() *Error {
 	const otherwise = `; start it with "stdin": "open" to write to it`
 	switch {
 	case p.j.spec.StdinText != nil:
-		return p.notInteractive("job %d reads the text that it was started with, and nothing more"+otherwise, p.j.id)
+		return p.notInteractive("job %d reads only the text that it was started with"+otherwise, p.j.id)
 	case p.j.spec.StdinFile != "":
 		return p.notInteractive("job %d reads the file %s"+otherwise, p.j.id, p.j.spec.StdinFile)
 	}

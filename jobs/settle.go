@@ -48,7 +48,7 @@ func (p *endingPart) catchUpUntil() time.Time {
 // begun.
 func (p *endingPart) reviewSettle(now time.Time) {
 	if until := p.catchUpUntil(); !until.IsZero() && !now.Before(until) {
-		p.j.log.Warn("patterns cannot keep up with the output of an ended job", "job", p.j.id)
+		p.j.log.Warn("pattern matching cannot keep up with the output of an ended job", "job", p.j.id)
 		p.j.waits.follower.Load().GiveUp(p.settling, p.closing || len(p.j.kills.all) > 0)
 	}
 }

@@ -44,9 +44,9 @@ func (p *shellPart) doubtStays(read bool) {
 func (p *shellPart) mayHaveRun(r *execReq) *Error {
 	when := "the shell of job %d was given command %d"
 	if s := p.watch; s.struckSince(r.handedAt) || s.struckBefore(r.handedAt) {
-		when = "an interrupt came as the shell of job %d was to begin command %d"
+		when = "an interrupt arrived when the shell of job %d was about to start command %d"
 	}
-	e := errorf(CodeCanceled, when+", and the shell, which reads on, does not tell whether it has run; look at what it would have done before it is sent again", p.j.id, r.command.ID)
+	e := errorf(CodeCanceled, when+", and it is unknown whether the shell ran it; check its effects before you send it again", p.j.id, r.command.ID)
 	e.Handle, e.CommandID, e.Fate = p.j.id, r.command.ID, CommandUnknown
 	return e
 }

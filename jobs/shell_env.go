@@ -67,14 +67,14 @@ func (p *shellPart) taskRefused() *Error {
 	case s.session.Typing():
 		return p.notAsked("is reading a command that is being typed")
 	case len(s.tasks) >= mostExecs:
-		return p.notAsked(fmt.Sprintf("has %d questions waiting for it already", len(s.tasks)))
+		return p.notAsked(fmt.Sprintf("already has %d requests queued", len(s.tasks)))
 	}
 	return nil
 }
 
 // notAsked returns the error for a question that the shell cannot answer now.
 func (p *shellPart) notAsked(why string) *Error {
-	cure := "ask again when it reads a line, or interrupt it with job/signal INT"
+	cure := "try again when it reads a line, or interrupt it with job/signal INT"
 	if p.watch.starts() && p.j.st.status != StatusStopped {
 		_, cure = p.startKeeps()
 	}
@@ -196,7 +196,7 @@ func (p *shellPart) onVariables(m variablesMsg) {
 		case err != nil:
 			m.reply.fail(err)
 		case exit != 0 || len(text) == 0:
-			m.reply.fail(errorf(CodeInternal, "the shell of job %d could not tell its environment (status %d)", p.j.id, exit))
+			m.reply.fail(errorf(CodeInternal, "the shell of job %d could not print its environment (status %d)", p.j.id, exit))
 		default:
 			m.reply.ok(p.variables(text))
 		}
@@ -205,7 +205,7 @@ func (p *shellPart) onVariables(m variablesMsg) {
 
 // variablesUnknown returns the error for reading the environment of a shell that is gone.
 func (p *shellPart) variablesUnknown() *Error {
-	e := errorf(CodeShellIntegrationUnavailable, "what variables job %d has by now nobody can know: %s; have the program that is there print them, with job/write", p.j.id, p.watch.why)
+	e := errorf(CodeShellIntegrationUnavailable, "the environment of job %d is unknown: %s; ask the running program to print it (job/write)", p.j.id, p.watch.why)
 	e.Handle = p.j.id
 	return e
 }
@@ -214,7 +214,7 @@ func (p *shellPart) variablesUnknown() *Error {
 func (p *shellPart) takeScratch() ([]byte, *Error) {
 	text, err := p.watch.files.TakeScratch(maxScratch)
 	if err != nil {
-		return nil, errorf(CodeInternal, "what the shell has told of its environment cannot be read: %v", err)
+		return nil, errorf(CodeInternal, "the environment that the shell printed cannot be read: %v", err)
 	}
 	return text, nil
 }
@@ -267,7 +267,7 @@ func (p *shellPart) onChangeVariable(m changeVariableMsg) {
 	s := p.watch
 	code := changeCode(s.kind, m.name, m.value)
 	if code == "" {
-		m.fail(Invalid("/name", "%s has no variables of that name: it must begin with a letter or _, and have nothing else but those and digits", s.kind))
+		m.fail(Invalid("/name", "%s does not allow this variable name: it must begin with a letter or _ and contain only letters, digits and _", s.kind))
 		return
 	}
 	if p.j.mgr.settings.confirm.Start == VerdictAsk && !m.allowed {
@@ -287,7 +287,7 @@ func (p *shellPart) onChangeVariable(m changeVariableMsg) {
 		case err != nil:
 			m.fail(err)
 		case exit != 0:
-			m.fail(errorf(CodeUnsupported, "the shell of job %d did not take it (status %d): the variable may be read-only", p.j.id, exit).named("handle", "/name"))
+			m.fail(errorf(CodeUnsupported, "the shell of job %d did not accept the value (status %d): the variable may be read-only", p.j.id, exit).named("handle", "/name"))
 		default:
 			note(exit)
 			m.ok(struct{}{})
@@ -317,7 +317,7 @@ func (p *shellPart) confirmChange(m changeVariableMsg) {
 	}
 	code, cwd := changeCode(p.watch.kind, m.name, shown), p.j.starting.place
 	p.j.asking.askAbout(m, func() (*Question, *Error) {
-		return p.j.asking.question(ActionStart, m.asker, p.j.id, code, cwd, roots.Found{Why: "a shell runs what some variables say"})
+		return p.j.asking.question(ActionStart, m.asker, p.j.id, code, cwd, roots.Found{Why: "a shell runs the values of some variables"})
 	})
 }
 

@@ -293,7 +293,7 @@ func TestExecInDoubt(t *testing.T) {
 			s.ended(two, 2, 0)
 		})
 	}
-	t.Run("it was dropped, and nobody has wanted that", func(t *testing.T) {
+	t.Run("it was dropped unasked", func(t *testing.T) {
 		s, one := doubted(t, false)
 		s.tells("D;1", "H;2;0")
 		s.takes("n3 echo one")

@@ -42,16 +42,16 @@ func (m *Manager) integrate(s *Spec, p plan) (l *shellLaunch, why string) {
 	kind, ok := shellmark.For(p.path, p.argv)
 	switch {
 	case s.Command != nil || !ok || len(ShellIntegration()) == 0:
-		return nil, "it is no interactive shell that this server knows (capabilities.shellIntegration)"
+		return nil, "it is not an interactive shell that this server supports (capabilities.shellIntegration)"
 	case dumb(p.env):
 		// On such a terminal, a line editor cannot erase text. It overwrites it with spaces, and their number depends
 		// on the length of the prompt. Besides, clients that choose such a terminal search its output for prompts.
-		return nil, "its TERM says that its cursor cannot be moved"
+		return nil, "its TERM names a terminal without cursor movement"
 	}
 	l, err := m.shellLaunch(kind, p)
 	if err != nil {
 		m.log.Warn("a shell starts without integration", "shell", p.path, "error", err)
-		return nil, "what it takes could not be made (" + errnoText(err) + ")"
+		return nil, "the files for shell integration could not be created (" + errnoText(err) + ")"
 	}
 	return l, ""
 }
@@ -202,7 +202,7 @@ func (p *shellPart) more() {
 	r.command.Finished = true
 	p.typeTrigger(s.kind.Drop())
 	r.given.Withdraw()
-	r.refuse(Invalid("/command", "the shell waits for the rest of this command; complete it: close what it opens, and end it with no operator"))
+	r.refuse(Invalid("/command", "the command is incomplete: the shell waits for the rest; close its quotes and blocks, and do not end it with an operator"))
 }
 
 // reviewHanded gives up on a text that the shell has not begun although it reads a line again. Possible reasons: the
@@ -255,18 +255,18 @@ func (p *shellPart) judgeHanded(read bool) {
 }
 
 // takesNothing says why a shell that reads input does not react to the trigger keys.
-const takesNothing = "does not take commands: a search, a menu or a question of its line editor may be open, which Ctrl-C ends; or a function named builtin is in the way, which the line \"unset -f builtin\" takes away (job/write)"
+const takesNothing = "does not take commands: its line editor may have a search, a menu or a question open (end it with Ctrl-C), or a function named builtin is in the way (type \"unset -f builtin\" with job/write)"
 
 // notTaken returns the error for a command that was handed to such a shell.
 func (p *shellPart) notTaken(r *execReq) *Error {
-	e := errorf(CodeShellBusy, "the shell of job %d %s; then send command %d again, which has not run", p.j.id, takesNothing, r.command.ID)
+	e := errorf(CodeShellBusy, "the shell of job %d %s; then send command %d again: it did not run", p.j.id, takesNothing, r.command.ID)
 	e.Handle = p.j.id
 	return e
 }
 
 // interruptedEarly returns the error for a command that an interrupt has discarded.
 func (p *shellPart) interruptedEarly(r *execReq) *Error {
-	e := errorf(CodeCanceled, "command %d of job %d was interrupted before it began, and never runs; send it again if it is still wanted", r.command.ID, p.j.id)
+	e := errorf(CodeCanceled, "command %d of job %d was interrupted before it started and will not run; send it again if it is still wanted", r.command.ID, p.j.id)
 	e.Handle, e.CommandID, e.Fate = p.j.id, r.command.ID, CommandDropped
 	return e
 }

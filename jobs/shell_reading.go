@@ -169,8 +169,8 @@ func (p *shellPart) startKeeps() (why, cure string) {
 	}
 	switch w := p.startAsks(); {
 	case w != nil && w.PID == p.j.info.PID:
-		return "has told of no prompt yet, and waits for input: its start-up files ask for something, or keep it from telling",
-			"answer them with job/write, and send this again (job/screen shows what is there)"
+		return "has not reported a prompt yet and waits for input: its start-up files ask for something, or prevent that report",
+			"answer them with job/write, then send this again (job/screen shows what is there)"
 	case w != nil && other != "":
 		return "is still reading its start-up files, in which " + other + " waits for input",
 			"answer or leave that with job/write, and send this again (job/screen shows what it asks)"
@@ -179,16 +179,16 @@ func (p *shellPart) startKeeps() (why, cure string) {
 			"answer or leave that with job/write, and send this again (job/screen shows what it asks)"
 	case other != "":
 		return "is still reading its start-up files, in which " + other + " runs",
-			"send this again when that has ended, or end it with job/signal INT, which may end the reading of these files as well"
+			"send this again when that has ended, or end it with job/signal INT, which may also stop the shell from reading these files"
 	}
 	return "is still reading its start-up files",
-		"send this again when it has, or interrupt that with job/signal INT"
+		"send this again when it is done, or interrupt it with job/signal INT"
 }
 
 // busyStarting returns the error for a command that must not wait, if something keeps the shell from its first prompt.
 func (p *shellPart) busyStarting() *Error {
 	why, cure := p.startKeeps()
-	e := errorf(CodeShellBusy, "the shell of job %d %s; %s, or leave ifBusy out to have this command wait", p.j.id, why, cure)
+	e := errorf(CodeShellBusy, "the shell of job %d %s; %s, or leave ifBusy out to queue this command", p.j.id, why, cure)
 	e.Handle = p.j.id
 	return e
 }

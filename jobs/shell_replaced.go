@@ -145,10 +145,10 @@ func (p *shellPart) takeImage(same bool, err error) bool {
 	if s.image == imageUnknown || !other {
 		return false
 	}
-	s.why = "another program has taken the place of its shell (exec), and has no integration"
+	s.why = "another program replaced its shell (exec) and has no integration"
 	if s.starts() {
-		s.why = "its start-up files have had another program take the place of its shell (exec), which has no integration"
-		s.cure = "start that program itself where it is a shell (shell, or argv), or this one without these files,"
+		s.why = "its start-up files replaced its shell by another program (exec), which has no integration"
+		s.cure = "start that program itself if it is a shell (shell, or argv), or this shell without these files,"
 	}
 	if p.heardOut() {
 		p.leaveReplaced()

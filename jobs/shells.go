@@ -145,7 +145,7 @@ func (m *Manager) askVersion(s proc.Installed, env []string) *shellVersion {
 		m.inquire(q, func(output []byte, err error) {
 			<-c.busy
 			if err != nil {
-				m.log.Info("a shell does not tell its version", "shell", s.Path, "why", err)
+				m.log.Info("the version of a shell is unknown", "shell", s.Path, "why", err)
 				c.mu.Lock()
 				delete(c.known, key)
 				c.mu.Unlock()

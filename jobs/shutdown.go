@@ -37,7 +37,7 @@ func (m *Manager) Shutdown() {
 	m.endInquiries(grace + shutdownSlack)
 	all = slices.DeleteFunc(all, func(j *Job) bool { return !isClosed(j.vacant) })
 	if !within(shutdownFiles, all, func(j *Job) <-chan struct{} { return j.ended }) {
-		m.log.Warn("the server ends before all output files are in order: the disk is too slow")
+		m.log.Warn("the server exits before all output files are complete: the disk is too slow")
 	}
 }
 
@@ -75,7 +75,7 @@ func isClosed(c <-chan struct{}) bool {
 func (m *Manager) giveUp(all []*Job) {
 	for _, j := range all {
 		if h := j.process.Load(); h != nil {
-			m.log.Debug("the job is killed without its loop, which has not ended in time", "job", j.id)
+			m.log.Debug("killing the job directly: its loop did not end in time", "job", j.id)
 			_ = h.Kill(keeper.KillOptions{}) // Best effort: the keeper's own end is next.
 		}
 	}
@@ -90,16 +90,16 @@ func (m *Manager) Close() error {
 		switch {
 		case !left[j]:
 		case isClosed(j.done):
-			stuck = append(stuck, errors.New("jobs: what serves the output of a job is stuck"))
+			stuck = append(stuck, errors.New("jobs: a goroutine that handles the output of a job is stuck"))
 		default:
 			stuck = append(stuck, errors.New("jobs: the loop of a job is stuck"))
 		}
 	}
 	if left[nil] {
-		stuck = append(stuck, errors.New("jobs: what the server has run for itself does not end"))
+		stuck = append(stuck, errors.New("jobs: a helper program of the server does not end"))
 	}
 	if m.settings.archive != nil && !m.settings.archive.close() {
-		stuck = append(stuck, errors.New("jobs: the directory of the output is stuck"))
+		stuck = append(stuck, errors.New("jobs: closing the output directory is stuck"))
 	}
 	if m.system.keepers != nil {
 		m.system.keepers.Close()

@@ -54,7 +54,7 @@ func TestClosedComesAfterTheFiles(t *testing.T) {
 }
 
 // A stalled disk delays a kill, a run and the server's end only for a limited time.
-func TestSlowDiskHoldsNobodyUp(t *testing.T) {
+func TestSlowDiskDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, d := startSlow(t, &recorder{})
 		began := time.Now()

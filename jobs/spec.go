@@ -142,7 +142,7 @@ func (s *Spec) streams() []Stream {
 // streamNames lists streams for use in a sentence.
 func streamNames(streams []Stream) string {
 	if len(streams) == 0 {
-		return "none, since all that it writes goes to files"
+		return "none, because all its output goes to files"
 	}
 	all := make([]string, len(streams))
 	for i, s := range streams {
@@ -187,7 +187,7 @@ func (s *Spec) checkStreams() *Error {
 	}
 	for i, c := range s.Wait.Until {
 		if c.Kind == UntilCommand {
-			return Invalid(fmt.Sprintf("/wait/until/%d/command", i), "a job that is being started has run no command; wait for one with job/exec, or with the id that its answer has")
+			return Invalid(fmt.Sprintf("/wait/until/%d/command", i), "a job that is being started has not run any command; wait with job/exec, or for the id in its answer")
 		}
 		if c.Kind != UntilPattern {
 			continue

@@ -390,7 +390,7 @@ func isResource(err error) bool {
 }
 
 func resourceError(what string, err error) *Error {
-	e := errorf(CodeResourceUnavailable, "the system has no room for %s (%s); end some jobs and try again", what, errnoText(err))
+	e := errorf(CodeResourceUnavailable, "the system lacks resources for %s (%s); end some jobs and try again", what, errnoText(err))
 	e.Retryable, e.Errno = true, errnoText(err)
 	return e
 }
@@ -405,25 +405,25 @@ func startError(p plan, err error) *Error {
 	case isResource(err):
 		return resourceError("another process", err)
 	case se.Stage == keeper.StageLimits:
-		e := errorf(CodeUnsupported, "the job cannot be held to its limits (%s); ask for lower ones, or for none", errnoText(err))
+		e := errorf(CodeUnsupported, "the limits of the job cannot be set (%s); ask for lower limits, or for none", errnoText(err))
 		e.Name, e.Pointer, e.Errno = "limits", "/limits", errnoText(err)
 		return e
 	case se.Stage == keeper.StageChdir:
 		return badDirectory(p.dir, err)
 	case se.Stage == keeper.StageExec && se.MissingInterpreter != "":
-		e := errorf(CodeCommandNotFound, "%s needs the interpreter %s, which is not there; install it or change the first line of the file", p.path, se.MissingInterpreter)
+		e := errorf(CodeCommandNotFound, "%s needs the interpreter %s, which does not exist; install it or change the first line of the file", p.path, se.MissingInterpreter)
 		e.Command, e.Path, e.Errno = se.MissingInterpreter, p.path, errnoText(err)
 		return e
 	case errors.Is(err, syscall.E2BIG):
 		return tooLong(p)
 	case se.Stage == keeper.StageKeeper && se.Killed:
-		return errorf(CodeInternal, "the server's own process beside the job was killed while it started %s, and what there was of the job is ended; see that neither the program nor anybody else kills processes named shelld-keeper", p.path)
+		return errorf(CodeInternal, "the job's keeper process was killed while starting %s; the job was cleaned up; make sure nothing kills processes named shelld-keeper", p.path)
 	case se.Stage == keeper.StageKeeper:
-		return errorf(CodeInternal, "the server cannot run a process of its own beside the job (%v); see that /proc is mounted and that the server's file is still there", err)
+		return errorf(CodeInternal, "the job's keeper process cannot be run (%v); make sure that /proc is mounted and the server's executable still exists", err)
 	case errors.Is(err, syscall.ENOENT):
 		return p.lookError(p.argv[0], &proc.LookError{Name: p.argv[0], Err: fs.ErrNotExist})
 	case errors.Is(err, syscall.ENOEXEC):
-		e := errorf(CodePermissionDenied, "%s cannot be run (%s); if it is a script, begin it with a #! line or run it through a shell; if it is a program, it is one for another machine", p.path, errnoText(err))
+		e := errorf(CodePermissionDenied, "%s cannot be run (%s); if it is a script, begin it with a #! line or run it through a shell; if it is a program, it is for another machine", p.path, errnoText(err))
 		e.Path, e.Errno = p.path, errnoText(err)
 		return e
 	case se.Stage == keeper.StageExec:

@@ -16,8 +16,8 @@ type holdUp struct {
 }
 
 var (
-	heldByPerson = holdUp{"anybody had allowed it to start", "for somebody to allow its start"}
-	heldByLogin  = holdUp{"the login shell had told its environment", "for the environment of the login shell before it starts"}
+	heldByPerson = holdUp{"its start was confirmed", "for the confirmation of its start"}
+	heldByLogin  = holdUp{"the login shell's environment was known", "for the environment of the login shell"}
 )
 
 // awaitLogin waits until the environment of the login shell is known, if the job needs it. If the job's directory

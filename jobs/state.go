@@ -105,5 +105,5 @@ func exitText(e *Exit) string {
 	case e.Signal != "":
 		return "was ended by " + strings.ToUpper(e.Signal)
 	}
-	return "ended in a way that nobody saw"
+	return "ended with unknown status"
 }

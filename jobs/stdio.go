@@ -192,7 +192,7 @@ func inputFileError(path string, err error) *Error {
 	if e := fileError(err); e != nil {
 		return e
 	}
-	e := Invalid("/stdin/file", "%s cannot be read (%s); give a regular file that is there", path, errnoText(err))
+	e := Invalid("/stdin/file", "%s cannot be read (%s); give an existing regular file", path, errnoText(err))
 	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
 		e.Code = CodePermissionDenied
 		e.Message = fmt.Sprintf("%s cannot be read (%s); make it readable, or give another file", path, errnoText(err))
@@ -205,7 +205,7 @@ func outputFileError(path string, err error) *Error {
 	if e := fileError(err); e != nil {
 		return e
 	}
-	e := errorf(CodeOutputFileError, "%s cannot be written (%s); give a regular file in a directory that is there and may be written to", path, errnoText(err))
+	e := errorf(CodeOutputFileError, "%s cannot be written (%s); give a regular file in an existing, writable directory", path, errnoText(err))
 	e.Path, e.Errno = path, errnoText(err)
 	return e
 }
@@ -254,7 +254,7 @@ func (s *Spec) forgetText() {
 }
 
 // noStreams is the error text for a job without streams: all its output goes to files.
-const noStreams = "this job has no stream: all that it writes goes to files; look into those"
+const noStreams = "this job has no streams: all its output goes to files; read those"
 
 // noStream returns the error for a stream that the job does not have.
 func (o *outputs) noStream(pointer string, name Stream) *Error {
@@ -262,7 +262,7 @@ func (o *outputs) noStream(pointer string, name Stream) *Error {
 	if file == "" {
 		return Invalid(pointer, "this job has no stream %q; it has %s", name, o.j.waits.streamNames())
 	}
-	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, o.j.waits.streamNames())
+	return Invalid(pointer, "this job has no stream %q: it goes to the file %s, read that; it has %s", name, file, o.j.waits.streamNames())
 }
 
 // tooLong returns the error for a command line that is too long for the system. Linux accepts 128 KiB per argument. All
@@ -272,5 +272,5 @@ func tooLong(p plan) *Error {
 	if p.shell != "" {
 		pointer = "/command"
 	}
-	return Invalid(pointer, "the system takes no command line of this length; shorten it or the environment, or give the long part as stdin {text}")
+	return Invalid(pointer, "the command line is too long for the system; shorten it or the environment, or give the long part as stdin {text}")
 }

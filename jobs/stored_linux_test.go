@@ -42,7 +42,7 @@ func TestTidyTouchesNoOther(t *testing.T) {
 	if got := d.Left(); !slices.Equal(got, []string{"1/1", "9/1"}) || mustRead(t, foreign) != "precious" {
 		t.Errorf("left are %v", got)
 	}
-	if !strings.Contains(log.String(), "notes is none of shelld's") {
+	if !strings.Contains(log.String(), "shelld did not create notes") {
 		t.Errorf("the log says %s", &log)
 	}
 	if got := mustRead(t, filepath.Join(d.Path, storedtest.Session(9), "1", "info.json")); got != "1 running" {

@@ -34,7 +34,7 @@ func (m *Manager) openTerminal(cols, rows int) (*proc.Terminal, *os.File, *Error
 	case isResource(err):
 		return nil, nil, resourceError("a terminal", err)
 	}
-	e := errorf(CodePTYUnavailable, "no terminal can be had (%s); start the job with \"mode\": \"pipe\"", errnoText(err))
+	e := errorf(CodePTYUnavailable, "no terminal is available (%s); start the job with \"mode\": \"pipe\"", errnoText(err))
 	e.Errno, e.Retryable = errnoText(err), errors.Is(err, syscall.ENOSPC)
 	return nil, nil, e
 }
@@ -46,7 +46,7 @@ func (m *Manager) spareTerminals() *Error {
 	if err != nil || inUse < most-min(terminalReserve, most/8) {
 		return nil
 	}
-	e := errorf(CodePTYUnavailable, "%d of the machine's %d terminals are in use, and the last are left to others; end jobs that have one, or start the job with \"mode\": \"pipe\"", inUse, most)
+	e := errorf(CodePTYUnavailable, "%d of the machine's %d terminals are in use, and the last are reserved for other programs; end jobs that have one, or start the job with \"mode\": \"pipe\"", inUse, most)
 	e.Length, e.Max, e.Retryable = int64(inUse), int64(most), true
 	return e
 }

@@ -111,7 +111,7 @@ func (s *slowSink) Flush() {
 }
 
 // A goroutine that sends the events of a turn does not delay the turns of other goroutines.
-func TestTurnsWhileSomebodySends(t *testing.T) {
+func TestSendDoesNotBlockTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &slowSink{let: make(chan struct{})}
 		j, p, _, m := startIdle(t, sink, fakeTerminal{})

@@ -84,7 +84,7 @@ func TestUnreadIsTold(t *testing.T) {
 	if log.lines(told) != 1 {
 		t.Errorf("it is told %d times", log.lines(told))
 	}
-	for _, part := range []string{"job=1", "stream=stdout", "from=0", "to=3893", filepath.Join("session", "1", "stdout.txt"), "not a directory", "see to the disk", "job/read"} {
+	for _, part := range []string{"job=1", "stream=stdout", "from=0", "to=3893", filepath.Join("session", "1", "stdout.txt"), "not a directory", "check the disk", "job/read"} {
 		if log.lines(part) == 0 {
 			t.Errorf("the log does not say %q:\n%s", part, log.buf.String())
 		}
@@ -107,7 +107,7 @@ func TestRecordingOfUnreadOutput(t *testing.T) {
 	r.writeOutput(0, 0, st.spool.End())
 	undo()
 	r.flush()
-	if want := "here are missing 6 bytes of output, which could not be read where it was stored: not a directory"; !strings.Contains(file.String(), want) {
+	if want := "6 bytes are missing here: output, which could not be read from its file: not a directory"; !strings.Contains(file.String(), want) {
 		t.Errorf("it does not say %q: %s", want, file.String())
 	}
 }

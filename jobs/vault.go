@@ -35,7 +35,7 @@ const (
 // from their output. They go on removing the previous value as well.
 func (m *Manager) SetSecret(name, value string) *Error {
 	if len(redact.Forms(value)) == 0 {
-		return Invalid("/value", "a secret value must have %d bytes or more, without white space around it: a shorter one would be taken out of too much of all output that has it by chance; give a longer one, or set it without secret", redact.MinLength)
+		return Invalid("/value", "a secret value needs at least %d bytes, not counting white space around it: a shorter one would redact too much unrelated output; give a longer one, or set it without secret", redact.MinLength)
 	}
 	m.vault.changing.Lock()
 	defer m.vault.changing.Unlock()
@@ -114,7 +114,7 @@ func (v *vault) roomFor(name, value string) *Error {
 	default:
 		return nil
 	}
-	e := errorf(CodeLimitExceeded, "there are as many secret values as the server looks for in output (%s: %d); unset some, or set this one without secret", limit, most)
+	e := errorf(CodeLimitExceeded, "the limit on secret values is reached (%s: %d); unset some, or set this one without secret", limit, most)
 	e.Limit, e.Max = limit, most
 	return e
 }

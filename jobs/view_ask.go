@@ -84,7 +84,7 @@ func (p *displayPart) releaseView() {
 
 func (p *displayPart) onScreen(m screenMsg) {
 	if p.heard == nil {
-		m.reply.fail(p.j.input.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", p.j.id))
+		m.reply.fail(p.j.input.notInteractive("job %d has no terminal and therefore no screen; start it in pty mode, or read its output with job/read", p.j.id))
 		return
 	}
 	r := &screenReq{reply: m.reply}

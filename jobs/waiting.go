@@ -106,7 +106,7 @@ const (
 	// times the duration of the last one.
 	lookRest = 4
 
-	// tellRest is the minimum time between reports of two waits that are only listening.
+	// tellRest is the minimum time between two reports while the job only listens.
 	tellRest = 250 * time.Millisecond
 )
 
@@ -365,7 +365,7 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 			if v.Waiting {
 				l.doubt = time.Time{}
 			}
-			l.not, l.again = "output or input came while it was looked at", lookAfter[1]
+			l.not, l.again = "output or input arrived during the probe", lookAfter[1]
 		}
 		l.at = p.nextLook(now)
 	}
@@ -508,7 +508,7 @@ func (p *waitingPart) noteInput(answer bool) {
 	l.wroteAt = time.Now()
 	p.noteMore()
 	if !answer {
-		p.noWait("what was written to it has not been consumed, as far as is known")
+		p.noWait("the input written to it is not known to be consumed")
 	}
 }
 

@@ -67,7 +67,7 @@ func (p *waitingPart) answerLooked(now time.Time) {
 		case can && now.Before(i.until) && (behind || unknown):
 			l.infos = append(l.infos, i)
 		case can && behind:
-			i.info.Waiting = &WaitingForInput{Why: fmt.Sprintf("a look at what it is blocked on has not come back within %v", soon)}
+			i.info.Waiting = &WaitingForInput{Why: fmt.Sprintf("the probe of what it is blocked on has not finished within %v", soon)}
 			i.asked.reply.ok(i.info)
 		default:
 			i.info.Waiting = p.nowWaiting()
@@ -103,7 +103,7 @@ func (p *waitingPart) cancelInfo(tok *token) bool {
 func (p *waitingPart) nowWaiting() *WaitingForInput {
 	switch l := &p.watch; {
 	case p.j.input.to == nil && p.j.st.exit == nil && p.j.term == nil:
-		return &WaitingForInput{Why: "nothing can be written to it: its standard input is no pipe of the server's, or is closed"}
+		return &WaitingForInput{Why: "input is impossible: its standard input is closed, or not a pipe of the server"}
 	case !p.canWait():
 		return nil
 	case l.now != nil:
@@ -202,7 +202,7 @@ func (p *waitingPart) giveUpHeld(h heldWrite) {
 
 // notSeen returns the error for a write if no probe has shown that the wait that it is meant for goes on.
 func (p *waitingPart) notSeen(id string) *Error {
-	e := errorf(CodeInputNotExpected, "whether job %d still waits for input as %q could not be seen within %v: %s; look what it does now, or send it without ifWaiting", p.j.id, id, confirmTime, cmp.Or(p.watch.not, "output is still coming"))
+	e := errorf(CodeInputNotExpected, "it could not be determined whether job %d still waits for input as %q within %v: %s; check the job, or send the input without ifWaiting", p.j.id, id, confirmTime, cmp.Or(p.watch.not, "output is still coming"))
 	e.Handle = p.j.id
 	return e
 }

@@ -142,7 +142,7 @@ func TestInfoWaitsForNoStuckLook(t *testing.T) {
 		l.mu.Unlock()
 		began := time.Now()
 		w := must(t, f.Info()).Waiting
-		if took := time.Since(began); took != soon || w == nil || w.Waiting || !strings.Contains(w.Why, "not come back") {
+		if took := time.Since(began); took != soon || w == nil || w.Waiting || !strings.Contains(w.Why, "not finished within") {
 			t.Errorf("after %v it is told as %+v", took, w)
 		}
 		p := f.Info()

@@ -115,7 +115,7 @@ func TestStoredWaitOutlastsAMoment(t *testing.T) {
 
 // A job that has been quiet for long costs two probes a minute. All jobs are probed at the same moments.
 func TestStoredWaitCostsLittle(t *testing.T) {
-	for _, sees := range []inputwait.Verdict{works, reads, {Why: "it was not quiet for long enough", Again: ms(250)}} {
+	for _, sees := range []inputwait.Verdict{works, reads, {Why: "it has not been quiet for long enough", Again: ms(250)}} {
 		synctest.Test(t, func(t *testing.T) {
 			f := startStored(t)
 			f.looker.set(sees)

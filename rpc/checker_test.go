@@ -55,8 +55,8 @@ func TestCheckerNotices(t *testing.T) {
 		{"base64 for text", instead(2, `"text":"ab"`, `"base64":"YWI="`), "base64"},
 		{"late before exited", instead(4, `"seq":4`, `"seq":4,"late":true`), "late is true"},
 		{"an unknown member", instead(6, `"seq":6`, `"seq":6,"mood":1`), "schema"},
-		{"a restart that nobody asked for", instead(4, `"seq":4`, `"seq":4,"restart":true`), "nobody has subscribed"},
-		{"the id of nobody", instead(0, `"requestId":1`, `"requestId":"1"`), "none of a start"},
+		{"an unrequested restart", instead(4, `"seq":4`, `"seq":4,"restart":true`), "nobody has subscribed"},
+		{"an unknown request id", instead(0, `"requestId":1`, `"requestId":"1"`), "none of a start"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

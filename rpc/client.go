@@ -190,7 +190,7 @@ func (c *Client) receive(body []byte) error {
 	}
 	env, bad := parseEnvelope(body)
 	if bad != nil {
-		return fmt.Errorf("rpc: the server sent what is no message: %s", bad.Message)
+		return fmt.Errorf("rpc: the server sent an invalid message: %s", bad.Message)
 	}
 	switch env.Kind {
 	case kindNotification:

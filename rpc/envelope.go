@@ -82,7 +82,7 @@ func parseEnvelope(frame []byte) (envelope, *badMessage) {
 	case s.tooDeep:
 		return envelope{}, invalidRequest(m.echo(), "the message is nested deeper than %d levels", maxNesting)
 	case m.twice != 0:
-		return envelope{}, invalidRequest(m.echo(), "member %q comes twice in the message: send it once", memberNames[m.twice])
+		return envelope{}, invalidRequest(m.echo(), "member %q appears twice in the message: send it once", memberNames[m.twice])
 	case m.isResponse():
 		return m.response()
 	}
@@ -181,9 +181,9 @@ func (m *members) response() (envelope, *badMessage) {
 	case !m.versionOK():
 		return envelope{}, invalidRequest(nil, wrongVersion)
 	case result != nil && failure != nil:
-		return envelope{}, invalidRequest(nil, `a response has "result" or "error", not both`)
+		return envelope{}, invalidRequest(nil, `a response must have either "result" or "error", not both`)
 	case !isID(id) && (string(id) != "null" || failure == nil):
-		return envelope{}, invalidRequest(nil, "the id of a response is that of its request, a string or a number")
+		return envelope{}, invalidRequest(nil, "the id of a response must be the id of its request: a string or a number")
 	}
 	return envelope{Kind: kindResponse, ID: id, Result: result, Error: failure}, nil
 }
@@ -195,11 +195,11 @@ func (m *members) call() (envelope, *badMessage) {
 	case !m.versionOK():
 		return envelope{}, invalidRequest(m.echo(), wrongVersion)
 	case id != nil && !isID(id):
-		return envelope{}, invalidRequest(nil, "the id of a request is a string or a number: a notification has no id at all")
+		return envelope{}, invalidRequest(nil, "the id of a request must be a string or a number: a notification has no id")
 	case method == nil:
-		return envelope{}, invalidRequest(m.echo(), `a request needs the member "method", a response "result" or "error"`)
+		return envelope{}, invalidRequest(m.echo(), `a request needs the member "method", a response needs "result" or "error"`)
 	case method[0] != '"':
-		return envelope{}, invalidRequest(m.echo(), `the member "method" is a string`)
+		return envelope{}, invalidRequest(m.echo(), `the member "method" must be a string`)
 	}
 	e := envelope{Kind: kindRequest, ID: id, Method: string(unquote(method))}
 	if id == nil {
@@ -251,7 +251,7 @@ func unquote(quoted []byte) []byte {
 func unescape(quoted []byte) []byte {
 	var s string
 	if err := json.Unmarshal(quoted, &s); err != nil {
-		panic(fmt.Sprintf("rpc: %q passed the scanner and is no JSON string: %v", quoted, err))
+		panic(fmt.Sprintf("rpc: %q passed the scanner but is not a JSON string: %v", quoted, err))
 	}
 	return []byte(s)
 }
@@ -310,7 +310,7 @@ func (s *jsonScanner) message(m *members) bool {
 	}
 	s.peek()
 	if s.pos < len(s.data) {
-		return s.fail("more after the end of the value")
+		return s.fail("unexpected data after the value")
 	}
 	return true
 }
@@ -340,7 +340,7 @@ func (s *jsonScanner) object(m *members) bool {
 			s.pop()
 			return true
 		default:
-			return s.fail("no comma and no end of the object")
+			return s.fail("expected a comma or the end of the object")
 		}
 	}
 }
@@ -348,7 +348,7 @@ func (s *jsonScanner) object(m *members) bool {
 // name scans the name of a member and the colon after it, and returns the name with its quotes.
 func (s *jsonScanner) name() ([]byte, bool) {
 	if s.peek() != '"' {
-		return nil, s.fail("no name of a member")
+		return nil, s.fail("expected a member name")
 	}
 	start := s.pos
 	if !s.str() {
@@ -356,7 +356,7 @@ func (s *jsonScanner) name() ([]byte, bool) {
 	}
 	name := s.data[start:s.pos]
 	if s.peek() != ':' {
-		return nil, s.fail("no colon after the name of a member")
+		return nil, s.fail("expected a colon after the member name")
 	}
 	s.pos++
 	return name, true
@@ -422,9 +422,9 @@ func (s *jsonScanner) end(outside int) (done, ok bool) {
 		case c == '}' && inObject, c == ']' && !inObject:
 			s.pop()
 		case inObject:
-			return false, s.fail("no comma and no end of the object")
+			return false, s.fail("expected a comma or the end of the object")
 		default:
-			return false, s.fail("no comma and no end of the array")
+			return false, s.fail("expected a comma or the end of the array")
 		}
 	}
 	return true, true
@@ -473,7 +473,7 @@ func (s *jsonScanner) literal() bool {
 			return true
 		}
 	}
-	return s.fail("no value")
+	return s.fail("expected a value")
 }
 
 func isDigit(c byte) bool { return c-'0' < 10 }
@@ -485,7 +485,7 @@ func (s *jsonScanner) digits() bool {
 		s.pos++
 	}
 	if s.pos == start {
-		return s.fail("no digit in a number")
+		return s.fail("expected a digit")
 	}
 	return true
 }
@@ -521,7 +521,7 @@ func (s *jsonScanner) str() bool {
 	for {
 		s.pos += plainASCII(s.data[s.pos:])
 		if s.pos == len(s.data) {
-			return s.fail("no end of the string")
+			return s.fail("unterminated string")
 		}
 		switch c := s.data[s.pos]; {
 		case c == '"':
@@ -532,12 +532,12 @@ func (s *jsonScanner) str() bool {
 				return false
 			}
 		case c < utf8.RuneSelf:
-			return s.fail("a control character in a string, not escaped,")
+			return s.fail("unescaped control character in a string")
 		default:
 			run, valid := nonASCII(s.data[s.pos:])
 			s.pos += run
 			if !valid {
-				return s.fail("a character that is not UTF-8")
+				return s.fail("invalid UTF-8")
 			}
 		}
 	}
@@ -548,7 +548,7 @@ func (s *jsonScanner) str() bool {
 func (s *jsonScanner) escape() bool {
 	s.pos++
 	if s.pos == len(s.data) {
-		return s.fail("no end of the string")
+		return s.fail("unterminated string")
 	}
 	switch s.data[s.pos] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -557,11 +557,11 @@ func (s *jsonScanner) escape() bool {
 	case 'u':
 		s.pos++
 	default:
-		return s.fail("an escape that JSON does not have")
+		return s.fail("invalid escape")
 	}
 	for range 4 {
 		if s.pos == len(s.data) || !isHex(s.data[s.pos]) {
-			return s.fail("no four hexadecimal digits in an escape")
+			return s.fail("expected four hexadecimal digits in an escape")
 		}
 		s.pos++
 	}

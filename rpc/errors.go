@@ -107,7 +107,7 @@ func toWire(err error) *wireError {
 	case errors.As(err, &refusal):
 		return refusalToWire(refusal)
 	}
-	return wireErrorf(schema.KindInternalError, "the server made a mistake; its log on stderr says more")
+	return wireErrorf(schema.KindInternalError, "internal server error; see the server's log on stderr")
 }
 
 func invalidParams(fields ...schema.FieldError) *wireError {

@@ -50,7 +50,7 @@ func oneDeadline(err error) error {
 	fields := slices.Clone(invalid.Fields)
 	for i, f := range fields {
 		if f.Pointer == "/wait/timeoutMs" {
-			fields[i] = schema.FieldError{Pointer: f.Pointer, Message: "job/exec has one deadline, the timeoutMs beside wait; put it there"}
+			fields[i] = schema.FieldError{Pointer: f.Pointer, Message: "job/exec has one deadline, timeoutMs next to wait; set that one"}
 		}
 	}
 	return &schema.InvalidError{Fields: fields}

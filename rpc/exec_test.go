@@ -168,7 +168,7 @@ func TestOneDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range invalid.Fields {
-		if says := strings.Contains(f.Message, "beside wait"); says != (f.Pointer == "/wait/timeoutMs") {
+		if says := strings.Contains(f.Message, "next to wait"); says != (f.Pointer == "/wait/timeoutMs") {
 			t.Errorf("%s: %s", f.Pointer, f.Message)
 		}
 	}

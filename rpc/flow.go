@@ -142,7 +142,7 @@ func (s *Server) jobAck(params []byte) {
 	}
 	s.log.Warn("bad job/ack", "error", err)
 	s.out.send(notification("log/message", schema.LogMessageParams{
-		Level: schema.LogLevelWarning, Text: "a job/ack is of no use, and output may wait for another: " + s.mgr.CleanText(err.Error()),
+		Level: schema.LogLevelWarning, Text: "invalid job/ack, ignored; output may wait for a valid one: " + s.mgr.CleanText(err.Error()),
 	}))
 }
 

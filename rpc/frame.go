@@ -44,7 +44,7 @@ const (
 	keepBodyBytes = 1 << 20
 	// bodyStepBytes is the minimum by which such a buffer grows.
 	bodyStepBytes = 64 << 10
-	// maxHeaderLineBytes limits a header line without its end, maxHeaderLines the lines of one block. LSP clients send
+	// maxHeaderLineBytes limits a header line, without its line end; maxHeaderLines limits the lines of one block. LSP clients send
 	// two short ones.
 	maxHeaderLineBytes = 8 << 10
 	maxHeaderLines     = 64
@@ -310,7 +310,7 @@ func (c *contentLength) read(line []byte) error {
 	name, value, found := bytes.Cut(line, []byte(":"))
 	name = bytes.Trim(name, " \t")
 	if !found || !isHeaderName(name) {
-		return fatalFrame("%.60q is no header line: the connection ends; send \"Name: value\"", line)
+		return fatalFrame("%.60q is not a header line: the connection ends; send \"Name: value\"", line)
 	}
 	if !strings.EqualFold(string(name), "Content-Length") {
 		return nil

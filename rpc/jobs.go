@@ -68,7 +68,7 @@ func (s *Server) roomForEvents() error {
 	if s.out.backlog() <= limit {
 		return nil
 	}
-	return &wireError{schema.KindLimitExceeded, "too many jobs have output that was not read yet; read what the server sends before starting more",
+	return &wireError{schema.KindLimitExceeded, "too many jobs have unsent output; read the server's messages before you start more jobs",
 		schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "unsentJobs", Max: int64(limit), Retryable: optional(true)}}
 }
 

@@ -172,7 +172,7 @@ var provokedElsewhere = map[string]string{
 	"env/unset shellBusy":                   ". TestExecEnvironment: as above",
 	"env/set shellIntegrationUnavailable":   ". TestExecReplaced: as above",
 	"env/unset shellIntegrationUnavailable": ". TestExecReplaced: as above",
-	"job/remove outputFileError":            "../jobs TestRemovalOfWhatIsNotOurs: somebody else's file in the place of the job's",
+	"job/remove outputFileError":            "../jobs TestRemovalOfWhatIsNotOurs: a foreign file in the place of the job's",
 	"job/read outputFileError":              "../cmd/shelld TestReadUnreadable: a file that nobody can open",
 	"job/search outputFileError":            "../cmd/shelld TestReadUnreadable: as above",
 	"initialize resourceUnavailable":        "../cmd/shelld TestTooManyAllowedDirectories: a limit of a process",
@@ -180,7 +180,7 @@ var provokedElsewhere = map[string]string{
 	"job/run resourceUnavailable":           "../cmd/shelld TestServerShortOfDescriptors: as above",
 	"job/start ptyUnavailable":              "../cmd/shelld TestServerWithoutTerminals: a sandbox of a process",
 	"job/run ptyUnavailable":                "../cmd/shelld TestServerWithoutTerminals: as above",
-	"* internalError":                       "../cmd/shelld TestServerThatCannotGoOn: what nobody has foreseen",
+	"* internalError":                       "../cmd/shelld TestServerSurvivesInternalError: what nobody has foreseen",
 	"job/read resourceUnavailable":          "../cmd/shelld TestReadShortOfDescriptors: as above",
 	"job/search resourceUnavailable":        "../cmd/shelld TestReadShortOfDescriptors: as above",
 }

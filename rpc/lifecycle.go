@@ -48,11 +48,11 @@ func (l *lifecycle) admits(method string) error {
 	case l.state == lifeShutDown:
 		return wireErrorf(schema.KindInvalidRequest, "the server is shut down; send the notification exit")
 	case l.ended || l.state == lifeShuttingDown:
-		return wireErrorf(schema.KindShuttingDown, "the server is shutting down and begins nothing more")
+		return wireErrorf(schema.KindShuttingDown, "the server is shutting down and accepts no more requests")
 	case l.state == lifeCreated && method != "initialize":
 		return &wireError{kind: schema.KindNotInitialized, message: "send initialize first"}
 	case l.state == lifeInitialized && method == "initialize":
-		return wireErrorf(schema.KindInvalidRequest, "initialize was answered already; it is sent once")
+		return wireErrorf(schema.KindInvalidRequest, "initialize was already answered; send it only once")
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (s *Server) initialize(r *request) error {
 // warnings returns a warning for each param of initialize that was ignored.
 func (s *Server) warnings(ignored []schema.FieldError) (told []schema.Warning) {
 	for _, f := range ignored {
-		s.log.Warn("initialize has a member that this server does not know", "pointer", f.Pointer, "what", f.Message)
+		s.log.Warn("initialize has an unknown member", "pointer", f.Pointer, "what", f.Message)
 		told = append(told, schema.Warning{Pointer: f.Pointer, Message: f.Message, DidYouMean: optional(f.DidYouMean)})
 	}
 	return told

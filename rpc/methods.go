@@ -81,7 +81,7 @@ func lookup(name string) (*method, error) {
 		data.DidYouMean = &near
 		msg += "; did you mean \"" + near + "\"?"
 	} else {
-		msg += "; initialize tells those there are in capabilities.methods"
+		msg += "; capabilities.methods of initialize lists the methods"
 	}
 	return nil, &wireError{schema.KindMethodNotFound, msg, data}
 }

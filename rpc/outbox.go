@@ -33,7 +33,7 @@ const (
 
 var (
 	errClientGone = errors.New("rpc: the client has not read the answers to its requests for too long")
-	errStuck      = errors.New("rpc: stdout has taken nothing for " + stuckTime.String() + "; what was owed is given up")
+	errStuck      = errors.New("rpc: stdout has accepted no data for " + stuckTime.String() + "; unsent messages are discarded")
 )
 
 // An outbox is the only writer of the connection. It holds messages that are ready to be sent, above all answers, and

@@ -11,7 +11,7 @@ import (
 // errors.
 func portCondition(port int64, at string) (jobs.Condition, error) {
 	if !slices.Contains(jobs.Conditions(), jobs.UntilPort) {
-		return jobs.Condition{}, unsupported(at+"/port", "port", "this system does not tell who listens; wait for the line in which the program says so (pattern)")
+		return jobs.Condition{}, unsupported(at+"/port", "port", "this system does not report which process listens; wait for a line that the program prints (pattern)")
 	}
 	return jobs.Condition{Kind: jobs.UntilPort, Port: uint16(port)}, nil // The schema ensures that it fits.
 }

@@ -139,8 +139,8 @@ var refusals = []refusal{
 	{"subscribe from what was read", "job/subscribe", obj{"handle": 1, "from": "unread"}, schema.KindInvalidParams, obj{"pointer": "/from"}, "start"},
 	{"subscribe to an event that is none", "job/subscribe", obj{"handle": 1, "events": []string{"ouptut"}}, schema.KindInvalidParams, obj{"pointer": "/events/0", "didYouMean": "output"}, ""},
 	{"subscribe to what was told to its end", "job/subscribe", obj{"handle": "gone", "from": "start"}, schema.KindJobExited, obj{"handle": 5.0}, "job/read"},
-	{"subscribe to nobody", "job/subscribe", obj{"handle": 999}, schema.KindJobNotFound, nil, "999"},
-	{"unsubscribe from nobody", "job/unsubscribe", obj{"handle": "nobody"}, schema.KindJobNotFound, nil, "nobody"},
+	{"subscribe to an unknown job", "job/subscribe", obj{"handle": 999}, schema.KindJobNotFound, nil, "999"},
+	{"unsubscribe from an unknown job", "job/unsubscribe", obj{"handle": "nobody"}, schema.KindJobNotFound, nil, "nobody"},
 	{"a from that is none", "job/wait", obj{"handle": 1, "until": []obj{}, "from": "begin"}, schema.KindInvalidParams, obj{"pointer": "/from"}, ""},
 }
 
@@ -293,7 +293,7 @@ func TestTildeDirectory(t *testing.T) {
 	s := start(t)
 	for _, cwd := range []string{"~", "~/src"} {
 		a := s.begin("job/run", obj{"command": "true", "cwd": cwd}).answer()
-		want := "the working directory " + cwd + " cannot be used (no such file or directory); ~ is the shell's: give the home directory by its path"
+		want := "the working directory " + cwd + " cannot be used (no such file or directory); only a shell expands ~: give the path of the home directory"
 		if a.Error == nil || a.Error.Message != want {
 			t.Errorf("%s: %+v", cwd, a.Error)
 		}

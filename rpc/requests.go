@@ -106,7 +106,7 @@ func (s *Server) takeAnswer(env envelope) {
 	defer clear(env.Result) // It may be a secret, and lies in the reader's buffer.
 	a := s.out.asked(env.ID)
 	if a == nil {
-		s.log.Debug("an answer to what is not asked", "id", clip(string(env.ID), 100))
+		s.log.Debug("a response to an unknown request", "id", clip(string(env.ID), 100))
 		return
 	}
 	a.answered(s, env.Result, env.Error)

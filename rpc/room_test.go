@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -115,15 +116,22 @@ func (b *bulk) answers(n, length int) (long int) {
 	return long
 }
 
-// inUse records the memory in use; the first time it sets the base.
+// inUse records the memory in use; the first time it sets the base. The server allocates while this is measured, so
+// that more than the bound counts only if it is found several times: garbage is collected in between.
 func (b *bulk) inUse() {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	if b.base == 0 {
-		b.base = m.HeapAlloc
+	least := uint64(math.MaxUint64)
+	for range 4 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		if least = min(least, m.HeapAlloc); least <= b.base+bulkBound {
+			break
+		}
 	}
-	b.largest = max(b.largest, m.HeapAlloc-min(b.base, m.HeapAlloc))
+	if b.base == 0 {
+		b.base = least
+	}
+	b.largest = max(b.largest, least-min(b.base, least))
 }
 
 // bulkBound is the maximum memory of a server for unread answers: queued ones, and ones that are being made, as text
@@ -306,9 +314,9 @@ func TestPipelinedShortAnswers(t *testing.T) {
 	}
 }
 
-// TestShortAnswersThatNobodyReads: the connection of a client that reads none of them while it goes on sending requests
+// TestUnreadShortAnswersDisconnect: the connection of a client that reads none of them while it goes on sending requests
 // is given up, and the server ends.
-func TestShortAnswersThatNobodyReads(t *testing.T) {
+func TestUnreadShortAnswersDisconnect(t *testing.T) {
 	t.Parallel()
 	b := startBulk(t)
 	b.send(b.shortAnswers(40_000)...)
@@ -342,8 +350,8 @@ func TestLongAnswersBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestLongAnswersThatNobodyReads: if it then reads nothing, its connection is given up, and the server ends.
-func TestLongAnswersThatNobodyReads(t *testing.T) {
+// TestUnreadLongAnswersDisconnect: if it then reads nothing, its connection is given up, and the server ends.
+func TestUnreadLongAnswersDisconnect(t *testing.T) {
 	t.Parallel()
 	b := startBulk(t)
 	h := b.bulkOutput()
@@ -356,7 +364,7 @@ func TestLongAnswersThatNobodyReads(t *testing.T) {
 	_ = b.in.Close()
 	select {
 	case err := <-b.over:
-		if err == nil || !strings.Contains(err.Error(), "has taken nothing") {
+		if err == nil || !strings.Contains(err.Error(), "has accepted no data") {
 			t.Errorf("the server ended with %v", err)
 		}
 		b.over <- nil

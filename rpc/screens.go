@@ -104,7 +104,7 @@ func (w *screenWriter) member(name string, value any) {
 	w.b = append(append(w.b, marshal(value)...), ',')
 }
 
-// list writes a list of lines, each with item.
+// list writes the member name, which is a list: item writes one line of it.
 func (w *screenWriter) list(name string, lines []screen.Line, item func(screen.Line)) {
 	w.b = append(append(append(w.b, '"'), name...), `":[`...)
 	for i, l := range lines {

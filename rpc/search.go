@@ -19,7 +19,7 @@ func (s *Server) jobSearch(r *request) error {
 		return err
 	}
 	if p.Literal != nil && p.Multiline != nil {
-		return jobs.Invalid("/multiline", "multiline is of a pattern; a literal is found as it stands, also over line ends")
+		return jobs.Invalid("/multiline", "multiline applies only to a pattern; a literal is always found across line ends too")
 	}
 	spec := s.searchSpec(&p)
 	if err := spec.Compile(); err != nil {

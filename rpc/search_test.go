@@ -164,8 +164,8 @@ func TestSearchOverLines(t *testing.T) {
 	}
 }
 
-// TestWhereToLook: an error about output that is not there says where it may be.
-func TestWhereToLook(t *testing.T) {
+// TestMissingOutputSaysWhere: an error about output that is not there says where it may be.
+func TestMissingOutputSaysWhere(t *testing.T) {
 	s := start(t)
 	file := t.TempDir() + "/out"
 	h := s.run("seq 20", "stdoutFile", file).Job.Handle
@@ -180,7 +180,7 @@ func TestWhereToLook(t *testing.T) {
 		{"job/search", obj{"handle": h, "stream": "stdout", "literal": "1"}, "goes to the file " + file},
 		{"job/search", obj{"pattern": `a\nb`}, `"multiline": true`},
 		{"job/get", obj{"handle": gone}, "was removed"},
-		{"job/get", obj{"handle": 4711}, "there has been no job 4711"},
+		{"job/get", obj{"handle": 4711}, "there never was a job 4711"},
 		{"job/get", obj{"handle": "nobody"}, "job/list"},
 	} {
 		a := s.begin(test.method, test.params).answer()

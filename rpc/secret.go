@@ -73,7 +73,7 @@ func readSecret(result json.RawMessage) (value []byte, err error) {
 		}
 	}()
 	if len(result) == 0 || result[0] != '{' || json.Unmarshal(result, &members) != nil {
-		return nil, errors.New("it is no object")
+		return nil, errors.New("it is not an object")
 	}
 	text, given := members["value"]
 	no, declined := members["declined"]
@@ -85,15 +85,15 @@ func readSecret(result json.RawMessage) (value []byte, err error) {
 	}
 	switch {
 	case extra > 0:
-		return nil, errors.New("it has a member that it must not have")
+		return nil, errors.New("it has an unknown member")
 	case given == declined:
-		return nil, errors.New("it has one of value and declined")
+		return nil, errors.New("it must have exactly one of value and declined")
 	case declined && string(no) != "true":
-		return nil, errors.New("declined is true or absent")
+		return nil, errors.New("declined must be true or absent")
 	case declined:
 		return nil, nil
 	case text[0] != '"':
-		return nil, errors.New("value is a string")
+		return nil, errors.New("value must be a string")
 	case hasLoneSurrogate(text):
 		return nil, errors.New("value has a lone surrogate")
 	}

@@ -77,7 +77,7 @@ func TestSendRefusals(t *testing.T) {
 		{"unknown key", "", obj{"handle": tty, "send": lost(obj{"key": "Entr"})}, schema.KindInvalidKey, obj{"key": "Entr"}, "Entr"},
 		{"no base64", "", obj{"handle": tty, "send": lost(obj{"base64": "a-b="})}, schema.KindInvalidParams, obj{"pointer": "/send/1/base64"}, "base64"},
 		{"base64 without its padding", "", obj{"handle": tty, "send": lost(obj{"base64": "YQ"})}, schema.KindInvalidParams, obj{"pointer": "/send/1/base64"}, "padding"},
-		{"a mouse that nobody asked for", "", obj{"handle": tty, "send": lost(obj{"mouse": at})}, schema.KindInvalidParams, obj{"pointer": "/send/1/mouse"}, "not asked for mouse"},
+		{"a mouse event that was not enabled", "", obj{"handle": tty, "send": lost(obj{"mouse": at})}, schema.KindInvalidParams, obj{"pointer": "/send/1/mouse"}, "not enabled mouse"},
 		{"a mouse outside", "", obj{"handle": tty, "send": lost(obj{"mouse": obj{"action": "press", "row": 24, "col": 0}})}, schema.KindInvalidParams, obj{"pointer": "/send/1/mouse"}, "24 rows"},
 		{"a mouse without a place", "", obj{"handle": tty, "send": lost(obj{"mouse": obj{"action": "press"}})}, schema.KindInvalidParams, obj{"pointer": "/send/1/mouse"}, "row"},
 		{"a wheel with a button", "", obj{"handle": tty, "send": lost(obj{"mouse": obj{"action": "wheelUp", "row": 0, "col": 0, "button": "left"}})}, schema.KindInvalidParams, obj{"pointer": "/send/1/mouse/button"}, "wheel"},

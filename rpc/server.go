@@ -92,7 +92,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, op
 	case <-conn.DisconnectNotify():
 		s.log.Debug("input ended", "why", s.stream.end)
 	case <-ctx.Done():
-		s.log.Info("told to end", "why", context.Cause(ctx))
+		s.log.Info("asked to exit", "why", context.Cause(ctx))
 	case <-s.out.broken:
 		s.log.Info("the client is gone")
 	}
@@ -134,7 +134,7 @@ func (s *Server) settle(n int) {
 	}
 	s.mu.Unlock()
 	for _, r := range left {
-		r.fail(wireErrorf(schema.KindShuttingDown, "the server is shutting down, and the job that owes this answer is stuck"))
+		r.fail(wireErrorf(schema.KindShuttingDown, "the server is shutting down, and the job of this request is stuck"))
 	}
 }
 
@@ -226,9 +226,9 @@ func (s *Server) track(r *request) error {
 	}
 	switch {
 	case len(s.inFlight) >= maxInFlight:
-		return tooMuchInFlight("too many requests are in flight; await some answers first", "requestsInFlight", maxInFlight)
+		return tooMuchInFlight("too many requests are in flight; wait for some answers first", "requestsInFlight", maxInFlight)
 	case s.idBytes+len(key) > maxIDBytes && len(s.inFlight) > 0:
-		return tooMuchInFlight("the ids of the requests in flight are too long together; await some answers first, or give shorter ones", "requestIdBytes", maxIDBytes)
+		return tooMuchInFlight("the ids of the requests in flight are too long in total; wait for some answers first, or use shorter ids", "requestIdBytes", maxIDBytes)
 	}
 	r.key = key
 	s.inFlight[key] = r
@@ -294,7 +294,7 @@ func (r *request) decode(into any) error {
 // wellFormed refuses params that would change in decoding.
 func (r *request) wellFormed() error {
 	if hasLoneSurrogate(r.params) {
-		return invalidParams(schema.FieldError{Message: `params have a lone surrogate (\ud800 to \udfff), which is no character and cannot be sent on`})
+		return invalidParams(schema.FieldError{Message: `params have a lone surrogate (\ud800 to \udfff), which is not a valid character`})
 	}
 	return nil
 }
@@ -356,7 +356,7 @@ func (r *request) replyBody(result any) []byte {
 		}
 	}
 	if len(body) > limit {
-		msg := "the answer would be longer than maxMessageBytes; what was asked for is done; ask for less, as with maxBytes, or raise the limit"
+		msg := "the request was carried out, but the answer is longer than maxMessageBytes; ask for less, as with maxBytes, or raise the limit"
 		return r.failBody(&wireError{schema.KindLimitExceeded, msg, schema.LimitExceededData{
 			Kind: string(schema.KindLimitExceeded), Limit: "maxMessageBytes", Max: int64(limit), Handle: r.made,
 		}})

@@ -34,7 +34,7 @@ func checkFiles(p *schema.JobStartParams, pipe bool) error {
 	refuse := func(member, why string) error {
 		return invalidParams(schema.FieldError{Pointer: "/" + member, Message: member + " " + why})
 	}
-	const needsPipe = `needs "mode": "pipe"; what goes to a terminal is the stream pty`
+	const needsPipe = `needs "mode": "pipe"; output to a terminal is in the stream pty`
 	target := or(p.Stderr, schema.StderrTargetSeparate)
 	switch {
 	case !pipe && p.StdoutFile != nil:
@@ -42,7 +42,7 @@ func checkFiles(p *schema.JobStartParams, pipe bool) error {
 	case !pipe && p.StderrFile != nil:
 		return refuse("stderrFile", needsPipe)
 	case p.StderrFile != nil && target != schema.StderrTargetSeparate:
-		return refuse("stderrFile", `needs "stderr": "separate"; with `+string(target)+` nothing would be written there`)
+		return refuse("stderrFile", `needs "stderr": "separate"; with `+string(target)+` the file would stay empty`)
 	}
 	return nil
 }

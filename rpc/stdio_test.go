@@ -49,8 +49,8 @@ func TestStdinTextIsAFile(t *testing.T) {
 	equal(t, "the file opened anew", str(s.run("(echo x >/dev/stdin) 2>/dev/null; cat", "stdin", obj{"text": "1\n"}).Stdout), "1\n")
 }
 
-// TestStdinTextThatNobodyReads: a program may end before it has read its input.
-func TestStdinTextThatNobodyReads(t *testing.T) {
+// TestUnreadStdinText: a program may end before it has read its input.
+func TestUnreadStdinText(t *testing.T) {
 	s := start(t)
 	text := strings.Repeat("line\n", 30_000)
 	for range 3 {
@@ -239,7 +239,7 @@ func TestFileRefusals(t *testing.T) {
 		{"plain/", schema.KindInvalidParams, schema.KindOutputFileError, "not a directory"},
 		{"new/", schema.KindInvalidParams, schema.KindOutputFileError, "director"},
 		{"dir", schema.KindInvalidParams, schema.KindOutputFileError, "is a directory"},
-		{"fifo", schema.KindInvalidParams, schema.KindOutputFileError, "no regular file"},
+		{"fifo", schema.KindInvalidParams, schema.KindOutputFileError, "not a regular file"},
 		{"loop", schema.KindInvalidParams, schema.KindOutputFileError, "symbolic links"},
 		{strings.Repeat("x", 300), schema.KindInvalidParams, schema.KindOutputFileError, "too long"},
 		{"/dev/zero", schema.KindDirectoryNotAllowed, schema.KindDirectoryNotAllowed, "/dev/zero"},

@@ -135,7 +135,7 @@ func checked(info schema.LostInfo) ([]byte, error) {
 		err = schema.ValidateStored(b)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("what is known of a job that was lost: %w", err)
+		return nil, fmt.Errorf("stored state of a lost job: %w", err)
 	}
 	return b, nil
 }

@@ -112,7 +112,7 @@ func (s *Server) jobUnsubscribe(r *request) error {
 func (r *request) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.Pending[jobs.State], error) {
 	l, ok := j.Sink().(*lane)
 	if !ok {
-		return nil, jobs.Pending[jobs.State]{}, fmt.Errorf("job %d was started by somebody else than this connection", j.ID())
+		return nil, jobs.Pending[jobs.State]{}, fmt.Errorf("job %d was not started by this connection", j.ID())
 	}
 	r.whenAnswered(c.answer)
 	return l, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) (bool, error) { return l.change(c, info, at) }), nil
@@ -173,7 +173,7 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) (an
 func nothingMore(info jobs.Info) error {
 	return &jobs.Error{
 		Code: jobs.CodeJobExited, Handle: info.Handle, Exit: info.Exit,
-		Message: fmt.Sprintf("job %d is closed, and its job/closed was sent, after which nothing comes; read its output with job/read", info.Handle),
+		Message: fmt.Sprintf("job %d is closed and has sent job/closed, its last event; read its output with job/read", info.Handle),
 	}
 }
 

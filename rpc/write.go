@@ -61,7 +61,7 @@ func sendItem(item *schema.SendItem, i int) (it jobs.SendItem, err error) {
 	if item.Base64 != nil {
 		if it.Bytes, err = base64.StdEncoding.Strict().DecodeString(*item.Base64); err != nil {
 			return it, invalidParams(schema.FieldError{
-				Pointer: pointer("/send", i, "base64"), Message: "must be base64 with its padding; " + err.Error(), Expected: "base64",
+				Pointer: pointer("/send", i, "base64"), Message: "must be base64 with padding; " + err.Error(), Expected: "base64",
 			})
 		}
 	}

@@ -40,7 +40,7 @@ func decodeParams(params []byte) (value any, err error) {
 	}
 	value, err = decode(params)
 	if err != nil {
-		return nil, invalid("", "the params are no JSON: "+err.Error())
+		return nil, invalid("", "the params are not JSON: "+err.Error())
 	}
 	if items, ok := value.([]any); value == nil || ok && len(items) == 0 {
 		return map[string]any{}, nil

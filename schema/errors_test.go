@@ -69,7 +69,7 @@ func errorObject(t *testing.T, code int, data any) []byte {
 
 func TestBadErrorObjects(t *testing.T) {
 	for object, want := range map[string]string{
-		`{`:  "the error is no JSON: unexpected EOF",
+		`{`:  "the error is not JSON: unexpected EOF",
 		`5`:  "expected object, got number",
 		`{}`: `member "code" is missing; member "data" is missing; member "message" is missing`,
 		`{"code":-32603,"message":"","data":{"kind":"internalError"}}`:            "/message: expected at least 1 character, got 0 characters",

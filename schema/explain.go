@@ -135,7 +135,7 @@ func (e *explainer) leaf(s site) {
 		e.excluded(s)
 	case "dependentRequired":
 		pair := s.value.([]any)
-		e.add(FieldError{Pointer: s.pointer, Message: fmt.Sprintf("%q goes only with %s", pair[0], quotedList(stringsOf(pair[1]), "and"))})
+		e.add(FieldError{Pointer: s.pointer, Message: fmt.Sprintf("%q is only allowed with %s", pair[0], quotedList(stringsOf(pair[1]), "and"))})
 	default:
 		e.add(FieldError{Pointer: s.pointer, Message: "does not fit the schema's " + s.keyword})
 	}
@@ -289,7 +289,7 @@ func (e *explainer) union(f failure) {
 		e.visit(meant[0])
 		e.widen(e.fields[told:], s)
 	default:
-		e.add(FieldError{Pointer: s.pointer, Message: "has none of the forms that are allowed here", Expected: expectedOf(s.node)})
+		e.add(FieldError{Pointer: s.pointer, Message: "has none of the allowed forms", Expected: expectedOf(s.node)})
 	}
 }
 

@@ -43,7 +43,7 @@ func DecodeInitialize(params []byte, into *InitializeParams) (ignored []FieldErr
 		if home, meant := protects(m.at, m.name); meant != "" && len(refused) < maxFields {
 			refused = append(refused, FieldError{
 				Pointer: m.pointer(), DidYouMean: meant,
-				Message: fmt.Sprintf("unknown member %s; did you mean %s/%s? What may be meant to restrict something is not ignored", quoteShort(m.name), home, meant),
+				Message: fmt.Sprintf("unknown member %s; did you mean %s/%s? A name similar to a restriction is not ignored", quoteShort(m.name), home, meant),
 			})
 		}
 	}

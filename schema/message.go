@@ -18,7 +18,7 @@ func ValidateMessage(from string, raw []byte, methodOfID func(idRaw string) stri
 	}
 	var members map[string]json.RawMessage
 	if trimmed := bytes.TrimLeft(raw, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
-		return invalid("", "a batch; there are no batches")
+		return invalid("", "batches are not supported")
 	}
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
 		return invalid("", "a message is a JSON object")
@@ -91,7 +91,7 @@ func validateCall(from string, members map[string]json.RawMessage) error {
 	case m.Kind != kind:
 		return invalid("/method", fmt.Sprintf("%s is a %s, sent as a %s", name, m.Kind, kind))
 	case m.From != from && m.From != "both":
-		return invalid("/method", fmt.Sprintf("%s comes from the %s, sent by the %s", name, m.From, from))
+		return invalid("/method", fmt.Sprintf("%s must come from the %s, was sent by the %s", name, m.From, from))
 	}
 	return under("/params", ValidateParams(name, members["params"]))
 }
@@ -101,7 +101,7 @@ func validateAnswer(members map[string]json.RawMessage, methodOfID func(string) 
 	id := string(members["id"])
 	method := methodOfID(id)
 	if method == "" {
-		return invalid("/id", "answers id "+id+", which no open request has")
+		return invalid("/id", "answers id "+id+", but no request with this id is open")
 	}
 	return under("/result", ValidateResult(method, members["result"]))
 }
@@ -109,7 +109,7 @@ func validateAnswer(members map[string]json.RawMessage, methodOfID func(string) 
 // validateError checks the error of a request. With id null it answers a message that could not be read.
 func validateError(members map[string]json.RawMessage, methodOfID func(string) string) error {
 	if id := string(members["id"]); id != "null" && methodOfID(id) == "" {
-		return invalid("/id", "answers id "+id+", which no open request has")
+		return invalid("/id", "answers id "+id+", but no request with this id is open")
 	}
 	return under("/error", ValidateErrorObject(members["error"]))
 }

@@ -5157,7 +5157,7 @@ var rules = []namedRule{
 	{"shutdown#/$defs/result", &ruleShutdownOfResult},
 }
 
-// methodTable holds every method that there is a schema for, sorted by name.
+// methodTable holds every method that has a schema, sorted by name.
 var methodTable = []Method{
 	{Name: "$/cancelRequest", Kind: "notification", From: "both", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "client/confirm", Kind: "request", From: "server", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"methodNotFound"}},

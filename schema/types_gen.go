@@ -4,16 +4,16 @@ package schema
 
 import "encoding/json"
 
-// CancelRequestParams: Which request.
+// CancelRequestParams: The request to cancel.
 type CancelRequestParams struct {
-	// The id of the request, as it was sent.
+	// The id of the request, as sent.
 	ID json.RawMessage `json:"id"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ConfirmAction: start: a job, by job/start or job/run. write: input, by job/write. kill:
-// the end of a job by job/kill, or a signal by job/signal.
+// ConfirmAction: start: the start of a job by job/start or job/run. write: input by
+// job/write. kill: the end of a job by job/kill, or a signal by job/signal.
 type ConfirmAction string
 
 // The values of ConfirmAction.
@@ -23,11 +23,11 @@ const (
 	ConfirmActionKill  ConfirmAction = "kill"
 )
 
-// ConfirmOutcome: once: this may be done. always: this, and from now on as long as the
-// server lives this action with the same roots; it is once if alwaysKept of the params is
-// false: the roots are not all known or there are none, they lead elsewhere from another
-// directory, or the command or the start writes into files by itself. deny: it may not,
-// and its request is confirmationDenied.
+// ConfirmOutcome: once: allow this action. always: allow it, and for the server's life
+// this action with the same roots; it counts as once if alwaysKept of the params is
+// false: the roots are not all known or there are none, they mean something else in
+// another directory, or the command or the start writes into files by itself. deny:
+// refuse it; the request is confirmationDenied.
 type ConfirmOutcome string
 
 // The values of ConfirmOutcome.
@@ -37,96 +37,95 @@ const (
 	ConfirmOutcomeDeny   ConfirmOutcome = "deny"
 )
 
-// ClientConfirmParams: What is to be allowed. Secret values are replaced by ***; unknown
-// is true then.
+// ClientConfirmParams: The action to be allowed. Secret values are replaced by ***, and
+// then unknown is true.
 type ClientConfirmParams struct {
-	// What would be done.
+	// The kind of action.
 	Action ConfirmAction `json:"action"`
-	// The id of the request that wants it, as it was spelled; of several questions for a
-	// group's jobs the same. Absent where it is longer than 4096 bytes, and where the server
-	// does not tell.
+	// The id of the request that needs the answer, as spelled; the same in all questions for
+	// a group's jobs. Absent if it is longer than 4096 bytes, or if the server does not send
+	// it.
 	RequestID json.RawMessage `json:"requestId,omitempty"`
-	// The whole command of the start, or of the job that is to be ended: the line that a
-	// shell gets, with aliases replaced; argv as a POSIX shell would read it; for an
-	// interactive shell its path. Of write the input: text as it is, keys in angle brackets
-	// as in <Ctrl-C>, and *** for all of it where it is secret or the terminal does not show
-	// it. At most 65536 bytes; nobody is asked about more, which is policyDenied.
+	// The whole command of the start, or of the job to be ended: the line for the shell,
+	// with its alias replaced; argv as a POSIX shell would read it; the path of an
+	// interactive shell. For write, the input: text as it is, keys in angle brackets as in
+	// <Ctrl-C>, and *** for all of it if it is secret or the terminal does not show it. At
+	// most 65536 bytes; anything longer is policyDenied without a question.
 	Command string `json:"command"`
-	// Every command root in the command, once each, in the order of the line: what it would
-	// run, and what env, sudo, sh -c and their like are given. Empty for write.
+	// All command roots in the command, once each, in the order of the line: the commands
+	// that it would run, and those given to env, sudo, sh -c and the like. Empty for write.
 	Roots List[string] `json:"roots"`
-	// Whether the command may run something that is not in roots, since that cannot be known
-	// from reading it. True for write.
+	// Whether the command may run something that is not in roots, since reading it cannot
+	// tell. True for write.
 	Unknown bool `json:"unknown"`
-	// Whether an answer of always would be kept. If it is false, always counts as once, and
-	// a client should not offer it.
+	// Whether the answer always would be kept. If false, always counts as once, and a client
+	// should not offer it.
 	AlwaysKept bool `json:"alwaysKept"`
 	// The variables that the client has set or unset for this start, in its env or by
 	// env/set and env/unset, and that change which commands run (such as PATH or BASH_ENV).
 	// A value is null if the variable is unset, and *** if it is secret. Absent if there are
-	// none. Of a start by job/start or job/run only.
+	// none. Only for job/start and job/run.
 	Variables map[string]*string `json:"variables,omitzero"`
-	// A text that stands for all variables that the start would get: two starts whose texts
-	// are equal get the same environment. It tells nothing of the values, and means nothing
-	// to another server. A client that denies a start, has its person asked, and makes the
-	// same start again later can compare it. Of a start by job/start or job/run only.
+	// A text that identifies all variables of the start: two starts with equal texts get the
+	// same environment. It reveals nothing of the values, and means nothing to another
+	// server. A client that denies a start, asks its person, and repeats the same start
+	// later can compare it. Only for job/start and job/run.
 	Environment *string `json:"environment,omitempty"`
-	// The job that would be written to, or ended. Absent for start.
+	// The job to be written to or ended. Absent for start.
 	Handle *int64 `json:"handle,omitempty"`
-	// The directory in which the command starts, or the job has been started; absolute,
+	// The directory in which the command starts, or in which the job was started; absolute,
 	// without symlinks.
 	Cwd string `json:"cwd"`
-	// The file that the start gives the command as its standard input, as it names it.
-	// Absent for none.
+	// The file for the command's standard input, as the start names it. Absent if none.
 	StdinFile *string `json:"stdinFile,omitempty"`
-	// The file into which the standard output goes, as the start names it. Absent for none.
+	// The file for the standard output, as the start names it. Absent if none.
 	StdoutFile *string `json:"stdoutFile,omitempty"`
-	// The file into which the standard error goes, as the start names it. Absent for none.
+	// The file for the standard error, as the start names it. Absent if none.
 	StderrFile *string `json:"stderrFile,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ClientConfirmResult: What the person says.
+// ClientConfirmResult: The person's answer.
 type ClientConfirmResult struct {
-	// What the person says.
+	// The person's answer.
 	Outcome ConfirmOutcome `json:"outcome"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ClientSecretParams: Who asks, and for what.
+// ClientSecretParams: The program that asks, and its prompt.
 type ClientSecretParams struct {
-	// The job's handle. The answer to the request that has started the job may come later.
+	// The job's handle. The answer to the request that started the job may come later.
 	Handle int64 `json:"handle"`
-	// Names the wait for input. The same wait is never asked for twice.
+	// Identifies the wait for input. Each wait is asked for at most once.
 	WaitID string `json:"waitId"`
-	// The line on which the cursor stands, as in job/waitingForInput.
+	// The line of the cursor, as in job/waitingForInput.
 	Prompt string `json:"prompt"`
-	// What runs in the terminal's foreground, or where that is not known the job's command;
-	// cut to 1024 bytes. What a program calls itself and prints is no proof of who asks.
+	// The command in the terminal's foreground, or the job's command if that is unknown; cut
+	// to 1024 bytes. A program's name and output are no proof of its identity.
 	Command string `json:"command"`
-	// How many passwords in a row this command has asked for, this one included: from 2 on
-	// the one before may have been wrong.
+	// Number of passwords in a row that this command has asked for, including this one: from
+	// 2 on the previous one may have been wrong.
 	Attempt int64 `json:"attempt"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ClientSecretResult: The password, or that there is none.
+// ClientSecretResult: The password, or a refusal.
 type ClientSecretResult struct {
-	// The password, without a line end. It is typed with one behind it, and kept out of
-	// every record as with secret of job/write; where a program prints it, *** stands in its
-	// place, if it has 6 bytes or more. Nothing is typed if the wait is over.
+	// The password, without a line end. It is typed with a line end, and kept out of all
+	// records like secret input of job/write; if a program prints it and it has 6 bytes or
+	// more, *** replaces it. Nothing is typed if the wait is over.
 	Value *string `json:"value,omitempty"`
-	// The person has none to give: nothing is typed, and the job goes on waiting.
+	// True if the person gives no password: nothing is typed, and the job goes on waiting.
 	Declined *bool `json:"declined,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// Stream: pty: what a terminal job writes, its output and errors together. stdout,
-// stderr: the two pipes of a pipe job.
+// Stream: pty: the output of a terminal job, stdout and stderr together. stdout, stderr:
+// the two pipes of a pipe job.
 type Stream string
 
 // The values of Stream.
@@ -136,8 +135,8 @@ const (
 	StreamStderr Stream = "stderr"
 )
 
-// Mode: pty: the job has a terminal of its own. pipe: its output comes through pipes,
-// apart for stdout and stderr.
+// Mode: pty: the job has its own terminal. pipe: its output comes through pipes, separate
+// for stdout and stderr.
 type Mode string
 
 // The values of Mode.
@@ -146,9 +145,9 @@ const (
 	ModePipe Mode = "pipe"
 )
 
-// Status: running: the leader runs. stopped: it is stopped by a signal. exited: it ended,
-// and something that it started is still alive. closed: nothing of the job is alive. A
-// job is live until closed.
+// Status: running: the leader runs. stopped: a signal stopped it. exited: it ended, and
+// processes that it started may be alive. closed: nothing of the job is alive. A job is
+// live until it is closed.
 type Status string
 
 // The values of Status.
@@ -176,9 +175,9 @@ const (
 	EventNameClosed          EventName = "closed"
 )
 
-// Encoding: How output bytes are written in JSON. text: as a string; bytes that are no
-// UTF-8 come as base64 all the same, so that nothing is lost. base64: always as standard
-// base64 with padding.
+// Encoding: The JSON form of output bytes. text: a string; bytes that are not UTF-8 come
+// as base64 instead, so that nothing is lost. base64: always standard base64 with
+// padding.
 type Encoding string
 
 // The values of Encoding.
@@ -187,8 +186,8 @@ const (
 	EncodingBase64 Encoding = "base64"
 )
 
-// StdinKeyword: null: the job reads the null device and sees the end of its input at
-// once. open: a pipe that job/write fills and its eof closes.
+// StdinKeyword: null: the job reads the null device, so its input ends at once. open: a
+// pipe for job/write, closed by its eof.
 type StdinKeyword string
 
 // The values of StdinKeyword.
@@ -197,21 +196,21 @@ const (
 	StdinKeywordOpen StdinKeyword = "open"
 )
 
-// StdinContent: What the job reads, and then the end of its input: exactly one of text
-// and file. job/write to such a job is notInteractive.
+// StdinContent: The job's whole input, then end of file: exactly one of text and file.
+// job/write to such a job is notInteractive.
 type StdinContent struct {
-	// The text itself, in UTF-8, however long the message may be. The job reads it as a file
-	// in memory, which it cannot change.
+	// The text, in UTF-8, as long as the message may be. The job reads it as a file in
+	// memory, which it cannot change.
 	Text *string `json:"text,omitempty"`
-	// A file that is there; a relative path counts from the job's cwd. It is opened by the
-	// server, and has to be a regular file, inside allowedDirectories where those are set,
-	// symlinks resolved; or the null device. Errors: invalidParams (it is not there, or is
-	// no such file), permissionDenied, directoryNotAllowed.
+	// An existing file; a relative path counts from the job's cwd. The server opens it. It
+	// must be a regular file, inside allowedDirectories if they are set, symlinks resolved;
+	// or the null device. Errors: invalidParams (it does not exist, or is no such file),
+	// permissionDenied, directoryNotAllowed.
 	File *string `json:"file,omitempty"`
 }
 
 // StderrTarget: separate: a stream of its own. merge: into stdout, in the order in which
-// it was written. discard: nowhere.
+// it was written. discard: thrown away.
 type StderrTarget string
 
 // The values of StderrTarget.
@@ -221,9 +220,9 @@ const (
 	StderrTargetDiscard  StderrTarget = "discard"
 )
 
-// LimitName: What a job can be limited in. processes: how many may be alive at a time.
-// memoryBytes: memory. cpuMs: time on a processor. openFiles: descriptors. outputBytes:
-// what it writes to its streams.
+// LimitName: What a limit bounds. processes: live processes at a time. memoryBytes:
+// memory. cpuMs: processor time. openFiles: descriptors. outputBytes: output to the job's
+// streams.
 type LimitName string
 
 // The values of LimitName.
@@ -235,28 +234,26 @@ const (
 	LimitNameOutputBytes LimitName = "outputBytes"
 )
 
-// JobLimits: What a job may take at most. One that is more than the operating system
-// allows in any case is the operating system's, and JobInfo.limits says so. A job that
-// goes beyond processes, cpuMs or outputBytes is ended, with all that it started and with
-// a grace of shutdownGraceMs; beyond memoryBytes and openFiles the operating system
-// refuses the program more, and the program decides what comes of it. Errors:
-// unsupported.
+// JobLimits: Limits of a job. A limit above the operating system's own is reduced to
+// that; JobInfo.limits has the values in effect. A job that exceeds processes, cpuMs or
+// outputBytes is ended, with all that it started, after a grace of shutdownGraceMs.
+// Beyond memoryBytes and openFiles the operating system refuses the program more, and the
+// program decides how to react. Errors: unsupported.
 type JobLimits struct {
-	// How many processes of the job, the leader among them, may be alive at a time.
+	// Live processes of the job at a time, including the leader.
 	Processes *int64 `json:"processes,omitempty"`
-	// Bytes of memory; at least 1048576 (1 MiB).
+	// Memory in bytes; at least 1048576 (1 MiB).
 	MemoryBytes *int64 `json:"memoryBytes,omitempty"`
-	// Milliseconds of processor time.
+	// Processor time in milliseconds.
 	CpuMs *int64 `json:"cpuMs,omitempty"`
-	// Descriptors, the standard ones among them; at least 4, since a program needs one to be
-	// loaded.
+	// Open descriptors, including the standard ones; at least 4, since loading a program
+	// needs one.
 	OpenFiles *int64 `json:"openFiles,omitempty"`
-	// Bytes that the job writes to its streams, all together; what it writes beyond is not
-	// kept.
+	// Bytes that the job writes to all its streams together; output beyond that is not kept.
 	OutputBytes *int64 `json:"outputBytes,omitempty"`
 }
 
-// LimitBy: Who holds a job to a limit. server: the server or its keeper, which counts.
+// LimitBy: The enforcer of a limit. server: the server or its keeper, by counting.
 // rlimit: the operating system, by a resource limit of the process. cgroup: the operating
 // system, by a control group.
 type LimitBy string
@@ -268,8 +265,8 @@ const (
 	LimitByCgroup LimitBy = "cgroup"
 )
 
-// LimitPer: What a limit counts. process: each process of the job by itself, so that a
-// job of several may take several times as much. job: all of the job together.
+// LimitPer: The scope of a limit. process: each process of the job by itself, so that a
+// job with several may use several times as much. job: all processes of the job together.
 type LimitPer string
 
 // The values of LimitPer.
@@ -278,23 +275,23 @@ const (
 	LimitPerJob     LimitPer = "job"
 )
 
-// LimitInfo: A limit that a job is held to.
+// LimitInfo: A limit in effect for a job.
 type LimitInfo struct {
-	// The limit in effect, in the unit that its name says: what was asked for, or what can
-	// be had that is nearest to it.
+	// The limit in effect, in the unit that its name says: the requested value, or the
+	// nearest possible one.
 	Max int64 `json:"max"`
-	// Who holds the job to it.
+	// The enforcer of the limit.
 	By LimitBy `json:"by"`
-	// What it counts.
+	// The scope of the limit.
 	Per LimitPer `json:"per"`
 }
 
-// ExitReason: exited: by itself. signaled: by a signal that did not come from here.
-// killed: by a client. timeout: by the timeoutMs of job/run, by killAfterMs or by
-// jobTimeoutMs. limit: by a limit (see limit). shutdown: by the server's end. lost: the
-// server lost the job from sight, how it ended is not known. The reason is settled before
-// a signal is sent, so that a kill never reads as a crash: a job that handles TERM and
-// exits with 0 is killed with code 0.
+// ExitReason: exited: by itself. signaled: by a signal from elsewhere. killed: by a
+// client. timeout: by the timeoutMs of job/run, by killAfterMs or by jobTimeoutMs. limit:
+// by a limit (see limit). shutdown: by the server's end. lost: the server lost track of
+// the job, so how it ended is unknown. The reason is settled before a signal is sent, so
+// a kill never looks like a crash: a job that handles TERM and exits with 0 is killed
+// with code 0.
 type ExitReason string
 
 // The values of ExitReason.
@@ -308,24 +305,24 @@ const (
 	ExitReasonLost     ExitReason = "lost"
 )
 
-// Exit: How the leader (the command itself) ended. What is not known is null, never
+// Exit: How the leader (the command itself) ended. Unknown values are null, never
 // invented.
 type Exit struct {
-	// The exit status; null when a signal ended the leader, or when it is not known.
+	// The exit status; null if a signal ended the leader, or if unknown.
 	Code *int64 `json:"code"`
-	// The name of the signal that ended the leader, such as SIGKILL; null when it exited, or
-	// when it is not known.
+	// The name of the signal that ended the leader, such as SIGKILL; null if it exited, or
+	// if unknown.
 	Signal *string `json:"signal"`
-	// Whether the operating system said that it wrote a core dump.
+	// Whether the operating system reported a core dump.
 	CoreDumped bool `json:"coreDumped"`
 	// Why the job ended.
 	Reason ExitReason `json:"reason"`
-	// Which limit ended the job; there with reason limit, and only then.
+	// The limit that ended the job; present only with reason limit.
 	Limit *LimitName `json:"limit,omitempty"`
 }
 
-// Gap: Bytes that are not there any more, because a cap dropped them: the range from
-// (inclusive) to to (exclusive) of the stream.
+// Gap: Bytes that are no longer stored, because a cap dropped them: a range of the
+// stream, from inclusive, to exclusive.
 type Gap struct {
 	// Offset of the first missing byte.
 	From int64 `json:"from"`
@@ -335,9 +332,9 @@ type Gap struct {
 
 // Process: A process of a job.
 type Process struct {
-	// Its process id.
+	// The process id.
 	PID int64 `json:"pid"`
-	// Its command line as the operating system tells it, cut at 256 bytes.
+	// The command line as the operating system reports it, cut to 256 bytes.
 	Command string `json:"command"`
 }
 
@@ -345,65 +342,63 @@ type Process struct {
 type ListeningPort struct {
 	// The port.
 	Port int64 `json:"port"`
-	// The address on which it is listened to: 0.0.0.0 and :: mean all.
+	// The listening address; 0.0.0.0 and :: mean all.
 	Address string `json:"address"`
-	// The process that listens, of several that share the socket the first one; absent where
-	// it is not known.
+	// The listening process (the first of several that share the socket); absent if unknown.
 	PID *int64 `json:"pid,omitempty"`
 }
 
-// Survivor: A process of a job that is alive although the job was ended.
+// Survivor: A process of a job that is still alive after the job was ended.
 type Survivor struct {
-	// Its process id.
+	// The process id.
 	PID int64 `json:"pid"`
-	// Its command line as the operating system tells it, cut at 256 bytes.
+	// The command line as the operating system reports it, cut to 256 bytes.
 	Command string `json:"command"`
-	// Why it is alive, in words for people.
+	// Why it is still alive, for people.
 	Why string `json:"why"`
 }
 
-// StreamPosition: How far a stream has come.
+// StreamPosition: The length of a stream so far.
 type StreamPosition struct {
-	// Offset of the next byte that will come: the number of bytes written so far.
+	// Offset of the next byte to come: the number of bytes written so far.
 	NextOffset int64 `json:"nextOffset"`
 }
 
-// StreamInfo: How far a stream has come, and what of it can still be read.
+// StreamInfo: The length of a stream so far, and its stored ranges.
 type StreamInfo struct {
-	// Offset of the next byte that will come: the number of bytes written so far.
+	// Offset of the next byte to come: the number of bytes written so far.
 	NextOffset int64 `json:"nextOffset"`
-	// The ranges that can still be read, in order; more than one where a cap dropped the
-	// middle.
+	// The stored ranges, in order; more than one if a cap dropped the middle.
 	Kept List[[]int64] `json:"kept"`
 }
 
-// JobState: A job in short, as it comes in outcomes and results.
+// JobState: The short form of a job's state, in outcomes and results.
 type JobState struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
 	// The name that the client gave the job; absent if none.
 	Name *string `json:"name,omitempty"`
-	// What the job is doing.
+	// The job's status.
 	Status Status `json:"status"`
 	// How the leader ended; absent while it is alive.
 	Exit *Exit `json:"exit,omitempty"`
-	// The job's wait for input, if one is known; absent where it waits for none, and where
-	// nobody has asked for it.
+	// The job's last known wait for input; absent if it does not wait, or if no request or
+	// event has made the server check.
 	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
-	// Each stream of the job by its name; what goes to a file of stdoutFile or stderrFile is
-	// none.
+	// The job's streams by name. Output that goes to a stdoutFile or stderrFile is no
+	// stream.
 	Streams Map[StreamPosition] `json:"streams"`
 }
 
-// OutputFileError: Why an output file is not complete.
+// OutputFileError: Why an output file is incomplete.
 type OutputFileError struct {
 	// Absolute path of the file.
 	Path string `json:"path"`
-	// What went wrong, for a person to read.
+	// What went wrong, for people.
 	Reason string `json:"reason"`
 }
 
-// JobInfoMember: A member of a job's info that may be long.
+// JobInfoMember: A member of JobInfo that may be long.
 type JobInfoMember string
 
 // The values of JobInfoMember.
@@ -421,39 +416,39 @@ const (
 	JobInfoMemberPorts            JobInfoMember = "ports"
 )
 
-// JobInfo: All that is known of a job.
+// JobInfo: The full description of a job.
 type JobInfo struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
 	// The name that the client gave the job; absent if none.
 	Name *string `json:"name,omitempty"`
-	// What the job is doing.
+	// The job's status.
 	Status Status `json:"status"`
 	// How the leader ended; absent while it is alive.
 	Exit *Exit `json:"exit,omitempty"`
-	// Whether the job waits for input. In job/get: as of now, where the job has an input and
-	// its leader lives; absent where the server cannot tell. Elsewhere: its wait for input,
-	// if one is known.
+	// The job's wait for input. In job/get: the present state, if the job has an input and
+	// its leader is alive; absent if the server cannot tell. Elsewhere: the last known wait,
+	// if any.
 	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
 	// As given at the start; absent if none.
 	Description *string `json:"description,omitempty"`
 	// As given at the start; absent if none.
 	Group *string `json:"group,omitempty"`
-	// The command line that was given to the shell; absent where the job was started by argv
-	// or is an interactive shell.
+	// The command line for the shell; absent if the job was started by argv or is an
+	// interactive shell.
 	Command *string `json:"command,omitempty"`
-	// The program and its arguments as they were run, the shell included.
+	// The program and its arguments as executed, including the shell.
 	Argv List[string] `json:"argv"`
-	// Path of the shell that runs the command; absent where the job was started by argv.
+	// Path of the shell that runs the command; absent if the job was started by argv.
 	Shell *string `json:"shell,omitempty"`
-	// The directory in which the job was started; absolute. Without symlinks where
-	// allowedDirectories are set, or where the name of the start does not lead to it with
-	// its dots taken off.
+	// The directory in which the job was started; absolute. It is the real path, without
+	// symlinks, if allowedDirectories is set, or if the given name without . and .. does not
+	// lead to the same directory.
 	Cwd string `json:"cwd"`
 	// Whether the job has a terminal.
 	Mode Mode `json:"mode"`
-	// Why the job runs in pipe mode although a terminal is the default; absent where the
-	// mode is the one asked for.
+	// Why the job runs in pipe mode although a terminal is the default; absent if it has the
+	// requested mode.
 	ModeReason *string `json:"modeReason,omitempty"`
 	// Process id of the leader: the command itself.
 	PID int64 `json:"pid"`
@@ -461,58 +456,58 @@ type JobInfo struct {
 	StartedAt string `json:"startedAt"`
 	// When the leader ended; absent while it is alive.
 	EndedAt *string `json:"endedAt,omitempty"`
-	// Milliseconds from the start to the leader's end, or to now while it is alive.
+	// Milliseconds from the start to the leader's end, or until now while it is alive.
 	DurationMs int64 `json:"durationMs"`
-	// Milliseconds since output last came or the program last took input, or since the start
-	// if neither has happened. Absent: the leader has ended.
+	// Milliseconds since the last output, or since the program last took input, or since the
+	// start if neither has happened. Absent if the leader has ended.
 	IdleMs *int64 `json:"idleMs,omitempty"`
-	// Width of the terminal in columns; 0 for a job that has none (pipe mode).
+	// Width of the terminal in columns; 0 for a job without a terminal (pipe mode).
 	Cols int64 `json:"cols"`
-	// Height of the terminal in rows; 0 for a job that has none (pipe mode).
+	// Height of the terminal in rows; 0 for a job without a terminal (pipe mode).
 	Rows int64 `json:"rows"`
-	// The title that the job gave its terminal, at most 4096 bytes; absent if none.
+	// The terminal title set by the job, at most 4096 bytes; absent if none.
 	Title *string `json:"title,omitempty"`
-	// The directory in which the program in the terminal says that it works, as an absolute
-	// path; absent where it has said nothing.
+	// The working directory that the program in the terminal has reported, as an absolute
+	// path; absent if it has reported none.
 	CurrentDirectory *string `json:"currentDirectory,omitempty"`
-	// What runs in the terminal's foreground: the leader of its process group, or another
-	// member where that has ended; absent in pipe mode, after the job's leader has ended,
-	// and where it cannot be told.
+	// The terminal's foreground process: the leader of the foreground process group, or
+	// another member if that has ended. Absent in pipe mode, after the job's leader has
+	// ended, and if unknown.
 	Foreground *Process `json:"foreground,omitempty"`
-	// What the job started and is alive besides the leader.
+	// Live processes of the job besides the leader.
 	Background List[Process] `json:"background"`
-	// The family of the shell, as platform/get names it, where the job has shell
-	// integration: what job/exec and job/history need. Absent where it has none, and where
-	// another program has taken the shell's place.
+	// The shell's family, as in platform/get, if the job has shell integration, which
+	// job/exec and job/history need. Absent if it has none, or if another program has taken
+	// the shell's place.
 	ShellIntegration *string `json:"shellIntegration,omitempty"`
-	// The TCP ports on which processes of the job listen, the lowest first, at most 256: as
-	// of now in job/get, elsewhere as the last job/get has found them. Absent where nobody
-	// has looked, where it cannot be seen (capabilities.conditions lacks port), and of a
-	// closed job.
+	// The TCP ports on which processes of the job listen, lowest first, at most 256: the
+	// present ones in job/get, elsewhere those that the last job/get found. Absent before
+	// the first job/get, if the server cannot see ports (capabilities.conditions lacks
+	// port), and for a closed job.
 	Ports []ListeningPort `json:"ports,omitzero"`
-	// Each stream of the job by its name; what goes to a file of stdoutFile or stderrFile is
-	// none.
+	// The job's streams by name. Output that goes to a stdoutFile or stderrFile is no
+	// stream.
 	Streams Map[StreamInfo] `json:"streams"`
 	// Milliseconds from the start after which the job is ended: the shorter of killAfterMs
-	// and jobTimeoutMs; absent where there is neither.
+	// and jobTimeoutMs; absent if neither is set.
 	KillAfterMs *int64 `json:"killAfterMs,omitempty"`
-	// The limits that the job is held to, by name; absent where there are none.
+	// The limits in effect for the job, by name; absent if there are none.
 	Limits map[string]LimitInfo `json:"limits,omitzero"`
-	// The patterns that are watched for, in the order of their watchId.
+	// The job's watches, in the order of their watchId.
 	Watches List[WatchInfo] `json:"watches"`
-	// Which members are cut at their ends, because the message would have been longer than
-	// maxMessageBytes; absent: none. Of argv, watches and ports the last items are left out.
+	// The members that were cut at the end, because the message would have exceeded
+	// maxMessageBytes; absent if none. argv, watches and ports lose their last items.
 	Truncated []JobInfoMember `json:"truncated,omitzero"`
 	// Absolute path of the directory that holds the job's output files, from the first byte
-	// on; absent where output is kept in memory alone.
+	// on; absent if output is kept in memory only.
 	OutputDirectory *string `json:"outputDirectory,omitempty"`
-	// Which output file could not be made or written, and why: what the job writes from then
-	// on is kept in memory alone. Absent where none failed.
+	// The output file that could not be created or written, and the reason: later output is
+	// kept in memory only. Absent if none failed.
 	OutputFileError *OutputFileError `json:"outputFileError,omitempty"`
 }
 
-// CommandOrigin: How a command came to its shell. exec: by job/exec. typed: at the
-// prompt, as by job/write.
+// CommandOrigin: The origin of a command. exec: job/exec. typed: typed at the prompt, as
+// by job/write.
 type CommandOrigin string
 
 // The values of CommandOrigin.
@@ -521,47 +516,45 @@ const (
 	CommandOriginTyped CommandOrigin = "typed"
 )
 
-// OutputRange: What a command wrote: the bytes of the stream pty from from (inclusive) to
-// to (exclusive), as job/read and job/search take them.
+// OutputRange: The place of a command's output: a range of bytes of the stream pty (from
+// inclusive, to exclusive), as job/read and job/search take them.
 type OutputRange struct {
 	// Offset of its first byte.
 	From int64 `json:"from"`
-	// Offset of the first byte that is not its own; absent in job/history while the command
-	// runs.
+	// Offset of the first byte behind it; absent in job/history while the command runs.
 	To *int64 `json:"to,omitempty"`
 }
 
-// ShellCommand: A command that a shell has run, or runs.
+// ShellCommand: A command that a shell runs or has run.
 type ShellCommand struct {
-	// Names a command of a shell job with shell integration: counted from 1 per job, those
-	// of job/exec as they are asked for, those that are typed as they begin.
+	// Identifies a command of a shell job with shell integration: counted from 1 per job;
+	// commands of job/exec are numbered when requested, typed ones when they begin.
 	CommandID int64 `json:"commandId"`
-	// Its text; absent where the shell did not tell it.
+	// The text of the command; absent if the shell did not report it.
 	Command *string `json:"command,omitempty"`
-	// Whether command is cut at its end: because the message would have been longer than
-	// maxMessageBytes; in an outcome, at 4096 bytes. Absent: false.
+	// Whether command is cut at its end: because the message would have exceeded
+	// maxMessageBytes, or, in an outcome, to 4096 bytes. Absent if not.
 	Truncated *bool `json:"truncated,omitempty"`
-	// How it came to the shell.
+	// The origin of the command.
 	Origin CommandOrigin `json:"origin"`
-	// Its exit status; null while it has not ended, and where the shell has ended without
-	// telling one.
+	// The exit status; null while it runs, and if the shell ended without reporting one.
 	ExitCode *int64 `json:"exitCode"`
 	// When the shell began it.
 	StartedAt string `json:"startedAt"`
-	// When it ended; absent while it has not.
+	// When it ended; absent before that.
 	EndedAt *string `json:"endedAt,omitempty"`
-	// Milliseconds from its start to its end, or to now while it runs.
+	// Milliseconds from its start to its end, or until now while it runs.
 	DurationMs int64 `json:"durationMs"`
-	// The shell's directory when it had ended; absent where that is not known.
+	// The shell's directory at the end of the command; absent if unknown.
 	Cwd *string `json:"cwd,omitempty"`
-	// Where what it wrote stands in the stream pty, in raw bytes.
+	// The place of its output in the stream pty, in raw bytes.
 	Output OutputRange `json:"output"`
-	// Whether it has ended, or its shell has.
+	// Whether the command, or its shell, has ended.
 	Finished bool `json:"finished"`
 }
 
-// HintKind: commandNotFound: no such program. permissionDenied: it is there and may not
-// be run.
+// HintKind: commandNotFound: the program does not exist. permissionDenied: it exists and
+// may not be run.
 type HintKind string
 
 // The values of HintKind.
@@ -570,26 +563,25 @@ const (
 	HintKindPermissionDenied HintKind = "permissionDenied"
 )
 
-// Hint: Why a shell could not run a command (exit status 126 or 127), with what helps to
-// mend it.
+// Hint: Why a shell could not run a command (exit status 126 or 127), with suggestions
+// for a fix.
 type Hint struct {
 	// What went wrong.
 	Kind HintKind `json:"kind"`
-	// The word that could not be run; absent where it is not known.
+	// The word that could not be run; absent if unknown.
 	Command *string `json:"command,omitempty"`
-	// Near names that are on PATH, the nearest first, none that allowCommands or
+	// Similar names on PATH, most similar first, without those that allowCommands or
 	// denyCommands forbids; absent if there are none.
 	Suggestions []string `json:"suggestions,omitzero"`
 	// The file that was found and may not be run; absent if there is none.
 	Path *string `json:"path,omitempty"`
 }
 
-// EnvSource: Where a variable comes from, each on top of those before it. server: the
-// server's own environment. login: the login shell has set or changed it. profile: the
-// profile that the start names. policy: options.env.set. client: env/set. builtin: what a
-// job gets for how it is started, as PWD and TERM. start: the env of the start. shell:
-// the job, a shell with integration, has set or changed it since, or env/set has in that
-// shell.
+// EnvSource: The source of a variable; each overrides those before it. server: the
+// server's own environment. login: set or changed by the login shell. profile: the
+// profile of the start. policy: options.env.set. client: env/set. builtin: added for the
+// kind of start, such as PWD and TERM. start: the env of the start. shell: set or changed
+// since by the job, a shell with integration, or by env/set in that shell.
 type EnvSource string
 
 // The values of EnvSource.
@@ -604,7 +596,7 @@ const (
 	EnvSourceShell   EnvSource = "shell"
 )
 
-// EnvScope: For whom a variable is set. global: for all later starts. job: for one job.
+// EnvScope: The scope of a variable. global: all later starts. job: one job.
 type EnvScope string
 
 // The values of EnvScope.
@@ -614,9 +606,9 @@ const (
 )
 
 // ProfileName: A set of variables for a kind of use. interactive: none, for a person at
-// the client. agent: for a program at the client, which nothing shall wait for: no pager,
-// an editor that fails and says so, no colours, no questions. capabilities.profiles has
-// the variables.
+// the client. agent: for a program at the client, so that nothing waits for a person: no
+// pager, an editor that fails with a message, no colours, no questions.
+// capabilities.profiles lists the variables.
 type ProfileName string
 
 // The values of ProfileName.
@@ -625,23 +617,22 @@ const (
 	ProfileNameAgent       ProfileName = "agent"
 )
 
-// ShellFeatures: What command lines of a shell can have.
+// ShellFeatures: Features of the shell's command lines.
 type ShellFeatures struct {
-	// One command's output as the input of the next.
+	// The output of a command as the input of the next.
 	Pipelines bool `json:"pipelines"`
-	// Output into files with >, and errors after it with 2>&1.
+	// Output into files with >, and errors to the same place with 2>&1.
 	Redirects bool `json:"redirects"`
-	// Commands that are not waited for.
+	// Commands in the background, which the shell does not wait for.
 	BackgroundJobs bool `json:"backgroundJobs"`
-	// Input that stands in the line itself, behind <<.
+	// Input in the command line itself, behind <<.
 	Heredoc bool `json:"heredoc"`
 }
 
-// PatternTarget: What a pattern looks at. plain: the output with escape sequences
-// removed; CR and LF stay. raw: the bytes as they came. screen: the lines that the
-// terminal's screen shows, without blanks at their ends, with LF between them. A job
-// without a terminal has none (invalidParams); unsupported where
-// capabilities.screen.formats is empty.
+// PatternTarget: What a pattern is matched against. plain: the output without escape
+// sequences; CR and LF stay. raw: the bytes as they came. screen: the lines of the
+// terminal's screen without trailing blanks, joined by LF. screen is invalidParams for a
+// job without a terminal, and unsupported if capabilities.screen.formats is empty.
 type PatternTarget string
 
 // The values of PatternTarget.
@@ -651,11 +642,11 @@ const (
 	PatternTargetScreen PatternTarget = "screen"
 )
 
-// WatchTarget: What a watch looks at. plain: the output with escape sequences removed; CR
-// and LF stay. raw: the bytes as they came. screen: the lines that the terminal's screen
-// shows, without blanks at their ends, with LF between them; it matches again only when
-// what matched is gone or is another text. A job without a terminal has none
-// (invalidParams); unsupported where capabilities.screen.formats is empty.
+// WatchTarget: What a watch is matched against. plain: the output without escape
+// sequences; CR and LF stay. raw: the bytes as they came. screen: the lines of the
+// terminal's screen without trailing blanks, joined by LF; it matches again only after
+// the match was gone or has another text. screen is invalidParams for a job without a
+// terminal, and unsupported if capabilities.screen.formats is empty.
 type WatchTarget string
 
 // The values of WatchTarget.
@@ -665,41 +656,41 @@ const (
 	WatchTargetScreen WatchTarget = "screen"
 )
 
-// Watch: A pattern that is looked for in a job's output as long as the job lives; each
+// Watch: A pattern that is matched against a job's output for the life of the job; each
 // match is a job/patternMatched. Errors: invalidPattern.
 type Watch struct {
-	// An ECMAScript regular expression of 1 to 4096 characters. A match counts at once when
-	// no further byte can change it; one that leans on the end of what came so far counts
-	// once the job waits for input, has been quiet for 50 ms, or has ended.
+	// An ECMAScript regular expression of 1 to 4096 characters. A match counts at once if no
+	// further byte can change it; one that depends on the end of the output so far counts
+	// once the job waits for input, has been quiet for 50 milliseconds, or has ended.
 	Pattern string `json:"pattern"`
 	// ECMAScript flags, each at most once: i (ignore case), m (^ and $ at each line), s (.
 	// matches line breaks), u (Unicode). Default: none.
 	Flags *string `json:"flags,omitempty"`
-	// What the pattern looks at. Default plain.
+	// What the pattern is matched against. Default: plain.
 	On *WatchTarget `json:"on,omitempty"`
-	// Whether the watch ends with its first match. Default false.
+	// Whether the watch ends with its first match. Default: false.
 	Once *bool `json:"once,omitempty"`
-	// The stream to look at. Absent: each stream of the job.
+	// The stream to match. Absent: every stream of the job.
 	Stream *Stream `json:"stream,omitempty"`
 }
 
-// WatchInfo: A pattern that is watched for.
+// WatchInfo: An active watch.
 type WatchInfo struct {
-	// The watch's number, counted from 1 per job, those of the start first.
+	// The watch's number, counted from 1 per job; those of the start come first.
 	WatchID int64 `json:"watchId"`
-	// The regular expression, as it was given.
+	// The regular expression, as given.
 	Pattern string `json:"pattern"`
 	// Its flags; absent if none.
 	Flags *string `json:"flags,omitempty"`
-	// What the pattern looks at.
+	// What the pattern is matched against.
 	On WatchTarget `json:"on"`
-	// The stream that it looks at; absent: each.
+	// The stream that is matched; absent: every stream.
 	Stream *Stream `json:"stream,omitempty"`
-	// Whether the watch ends with its first match; absent: false.
+	// Whether the watch ends with its first match; absent if not.
 	Once *bool `json:"once,omitempty"`
 }
 
-// InputConfidence: How surely a job is known to be reading input. exact: the operating
+// InputConfidence: How certain it is that a job is reading input. exact: the operating
 // system says so. likely: it polls with a timeout. guess: the platform cannot tell.
 type InputConfidence string
 
@@ -710,8 +701,9 @@ const (
 	InputConfidenceGuess  InputConfidence = "guess"
 )
 
-// InputKind: What a job reads. line: a line, with the kernel's line editing. password: a
-// line with echo off. raw: single keys. fullscreen: single keys, on the alternate screen.
+// InputKind: The kind of input that a job reads. line: a line, with the kernel's line
+// editing. password: a line with echo off. raw: single keys. fullscreen: single keys, on
+// the alternate screen.
 type InputKind string
 
 // The values of InputKind.
@@ -722,9 +714,9 @@ const (
 	InputKindFullscreen InputKind = "fullscreen"
 )
 
-// InputState: reading: the job does nothing but wait for input. listening: it takes input
-// and also serves other things, such as a connection, a timer or a part of it that is at
-// work: nobody can tell whether it wants any now.
+// InputState: reading: the job only waits for input. listening: it takes input and also
+// does other things, such as a connection, a timer or a busy thread: whether it wants
+// input now is unknown.
 type InputState string
 
 // The values of InputState.
@@ -733,88 +725,86 @@ const (
 	InputStateListening InputState = "listening"
 )
 
-// WaitingForInput: Whether a job waits for input, and how that is known. What a job types
-// is not in it.
+// WaitingForInput: Whether a job waits for input, and the evidence. It does not include
+// typed input.
 type WaitingForInput struct {
-	// Whether it waits. All the rest but why is there only where it does.
+	// Whether the job waits. If false, of the other members only why may be present.
 	Waiting bool `json:"waiting"`
-	// Names this wait; for ifWaiting of job/write.
+	// Identifies this wait; for ifWaiting of job/write.
 	WaitID *string `json:"waitId,omitempty"`
-	// Whether it does anything beside.
+	// Whether the job does other things as well.
 	State *InputState `json:"state,omitempty"`
-	// What it reads. A job without a terminal reads lines.
+	// The kind of input. A job without a terminal reads lines.
 	Kind *InputKind `json:"kind,omitempty"`
 	// When the wait was first seen.
 	Since *string `json:"since,omitempty"`
-	// The line on which the cursor stands, as a person sees it, without blanks at its end,
-	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
-	// was written last, or of the other where that one has come to its end.
+	// The line of the cursor as displayed, without trailing blanks, at most 1024 characters.
+	// For a job without a terminal: the last line of the stream that was written last, or of
+	// the other one if that has ended.
 	Prompt *string `json:"prompt,omitempty"`
-	// The process that reads; absent where it is not known.
+	// The reading process; absent if unknown.
 	PID *int64 `json:"pid,omitempty"`
-	// What this rests on, in words for people.
+	// The evidence, for people.
 	Why *string `json:"why,omitempty"`
-	// How surely it is known.
+	// How certain the wait is.
 	Confidence *InputConfidence `json:"confidence,omitempty"`
 }
 
 // InputCondition: Which waits for input count.
 type InputCondition struct {
-	// The least confidence that counts. Default likely.
+	// The lowest confidence that counts. Default: likely.
 	MinConfidence *InputConfidence `json:"minConfidence,omitempty"`
 	// The kinds of input that count. Default: all.
 	Kinds []InputKind `json:"kinds,omitzero"`
-	// Whether a job that also serves other things (ssh, a dev server with a key menu) counts
-	// as reading. Default false.
+	// Whether a job that also does other things (ssh, a dev server with a key menu) counts
+	// as reading. Default: false.
 	Listening *bool `json:"listening,omitempty"`
 }
 
 // Condition: One condition of a wait: exactly one of exit, closed, pattern, input,
 // quietMs, bytes, port and command; flags, on, stream and afterInput go with pattern. A
-// condition that this server cannot see (capabilities.conditions lists those that it can)
-// is the error unsupported. Errors: invalidPattern, unsupported.
+// condition that capabilities.conditions does not list is unsupported. Errors:
+// invalidPattern, unsupported.
 type Condition struct {
-	// Holds when the leader was reaped and its output read. Always true.
+	// Holds if the leader was reaped and its output read. Always true.
 	Exit *bool `json:"exit,omitempty"`
-	// Holds when nothing of the job is left. Always true.
+	// Holds if nothing of the job is alive. Always true.
 	Closed *bool `json:"closed,omitempty"`
-	// An ECMAScript regular expression of 1 to 4096 characters; holds when it matches in
-	// what came since the wait's from. On the screen it is looked for in all that is shown;
-	// with from now or an offset, as in job/write, only once output that came behind it is
-	// shown.
+	// An ECMAScript regular expression of 1 to 4096 characters; holds if it matches output
+	// since the wait's from. On the screen it is matched against the whole screen; if from
+	// is now or an offset, as in job/write, only once later output is shown.
 	Pattern *string `json:"pattern,omitempty"`
 	// ECMAScript flags of the pattern, each at most once: i, m, s, u. Default: none.
 	Flags *string `json:"flags,omitempty"`
-	// What the pattern looks at. Default plain.
+	// What the pattern is matched against. Default: plain.
 	On *PatternTarget `json:"on,omitempty"`
-	// The stream that the pattern looks at. Absent: each stream of the job.
+	// The stream to match. Absent: every stream of the job.
 	Stream *Stream `json:"stream,omitempty"`
-	// Whether the echo of what was typed last is kept from matching: where the kernel
-	// echoes, exactly what it shows; where a program reads single keys, everything up to its
-	// own echo, unless there is none. Default true in job/write, where what was typed last
-	// is that write; else false, and what was typed last is the write of at most 4096 bytes
-	// that was begun last. Not true on the screen, which shows the echo as well.
+	// Whether to exclude the echo of the last input from matching: if the kernel echoes,
+	// exactly its echo; if a program reads single keys, everything up to its own echo,
+	// unless there is none. Default: true in job/write, for the input of that write; else
+	// false, and true means the last begun write of at most 4096 bytes. Must not be true for
+	// the screen, which includes the echo.
 	AfterInput *bool `json:"afterInput,omitempty"`
-	// Holds when the job is reading input; after a write, only once that write was consumed.
-	// True, or an object that says which waits for input count.
+	// Holds if the job is reading input; after a write, only once that write was consumed.
+	// True, or an object that restricts which waits for input count.
 	Input json.RawMessage `json:"input,omitempty"`
-	// Holds when the job has written nothing for this many milliseconds, counted from when
-	// the wait was armed.
+	// Holds if the job has written nothing for this many milliseconds, counted from when the
+	// wait was armed.
 	QuietMs *int64 `json:"quietMs,omitempty"`
-	// Holds when this many bytes, of all streams together, came since the wait's from.
+	// Holds if this many bytes, of all streams together, came since the wait's from.
 	Bytes *int64 `json:"bytes,omitempty"`
-	// Holds when a process of this job listens on this TCP port; 0: on any. If someone else
-	// listens on it, and no process of this job does, the wait ends at once with reason
-	// portInUse.
+	// Holds if a process of this job listens on this TCP port; 0: on any. If another process
+	// listens on it, and none of this job does, the wait ends at once with reason portInUse.
 	Port *int64 `json:"port,omitempty"`
-	// Holds when the command of a shell job that has this commandId has finished, and at
-	// once if it has. A job without shell integration is shellIntegrationUnavailable; a
-	// number that no command has had is invalidParams, and so is any in job/start.
+	// Holds if the command of a shell job with this commandId has finished. Without shell
+	// integration it is shellIntegrationUnavailable; an unknown number is invalidParams, and
+	// so is any number in job/start.
 	Command *int64 `json:"command,omitempty"`
 }
 
-// FromKeyword: start: the job's first byte. now: when the wait is armed. unread: the
-// highest nextOffset that a wait or a cursor read has returned.
+// FromKeyword: start: the job's first byte. now: the moment the wait is armed. unread:
+// the highest nextOffset that a wait or a cursor read has returned.
 type FromKeyword string
 
 // The values of FromKeyword.
@@ -833,10 +823,10 @@ type StreamOffsets struct {
 	Stderr *int64 `json:"stderr,omitempty"`
 }
 
-// WaitFormat: How a wait's output is written. plain: escape sequences removed, redrawn
-// lines folded to their last state. text: the bytes as they came. screen: no output, and
-// in its place what the terminal's screen shows. A job without a terminal has none
-// (invalidParams); unsupported where capabilities.waitFormats does not list it.
+// WaitFormat: The format of a wait's output. plain: without escape sequences, redrawn
+// lines in their last state. text: the bytes as they came. screen: the terminal's screen
+// instead of output. screen is invalidParams for a job without a terminal, and
+// unsupported if capabilities.waitFormats does not list it.
 type WaitFormat string
 
 // The values of WaitFormat.
@@ -846,37 +836,36 @@ const (
 	WaitFormatScreen WaitFormat = "screen"
 )
 
-// Wait: What a request waits for before it is answered. The first condition to hold ends
-// the wait; one that already holds does so at once; of several that hold, the one with
-// the lowest index. The leader's end ends every wait (reason exit, index null) unless
-// closed is among the conditions. Errors: invalidPattern, unsupported.
+// Wait: The conditions for the answer to a request. The first condition to hold ends the
+// wait, at once if it holds already; of several, the one with the lowest index. The
+// leader's end ends every wait (reason exit, index null) unless closed is among the
+// conditions. Errors: invalidPattern, unsupported.
 type Wait struct {
-	// The conditions; may be empty: then the leader's end or the timeout ends the wait.
+	// The conditions; if empty, the leader's end or the timeout ends the wait.
 	Until List[Condition] `json:"until"`
-	// From where on output counts. Default: start in job/start, the moment of the write in
-	// job/write, unread in job/wait.
+	// The place from which output counts. Default: start in job/start, the moment of the
+	// write in job/write, unread in job/wait.
 	From json.RawMessage `json:"from,omitempty"`
-	// Milliseconds after which the wait ends with reason timeout; null: never. Default
+	// Milliseconds after which the wait ends with reason timeout; null: never. Default:
 	// 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// How much output per stream the outcome carries, counted in the format asked for; of
-	// more, head and tail are kept. The mark between them does not count. Default 16384.
+	// Output per stream in the outcome, in bytes of the requested format; of more, head and
+	// tail are kept. The mark between them is not counted. Default: 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// How the output is written. Default plain.
+	// The format of the output. Default: plain.
 	Format *WaitFormat `json:"format,omitempty"`
-	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
-	// it. An empty text (maxBytes 0) has none. Default true.
+	// Whether a cut text has a mark between head and tail (see truncated.mark). An empty
+	// text (maxBytes 0) has none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
-	// Leaves the echo of what was typed last out of the outcome's output, where it is found;
-	// offsets go on counting it. Default false.
+	// Whether to remove the echo of the last input, if found, from the outcome's output;
+	// offsets still count it. Default: false.
 	StripEcho *bool `json:"stripEcho,omitempty"`
 }
 
-// OutcomeReason: What ended a wait: the name of the condition that held; timeout;
-// portInUse: someone else listens on the port (index says which condition);
-// patternFailed: a pattern exceeded its time limit, or what it has to look at is stored
-// and cannot be read. In the data of the errors of the same names: canceled,
-// shuttingDown.
+// OutcomeReason: The end of a wait: the name of the condition that held; timeout;
+// portInUse: another process listens on the port (index says which condition);
+// patternFailed: a pattern exceeded its time limit, or the stored output that it needs
+// cannot be read. In the data of the errors of the same names: canceled, shuttingDown.
 type OutcomeReason string
 
 // The values of OutcomeReason.
@@ -896,88 +885,86 @@ const (
 	OutcomeReasonShuttingDown  OutcomeReason = "shuttingDown"
 )
 
-// Truncated: What was left out of the middle of an output that was longer than maxBytes.
+// Truncated: The part left out of the middle of an output longer than maxBytes.
 type Truncated struct {
 	// Bytes kept from the beginning.
 	HeadBytes int64 `json:"headBytes"`
 	// Bytes kept from the end.
 	TailBytes int64 `json:"tailBytes"`
-	// Bytes left out between them: of the text as it is shown, and raw ones where the output
-	// was too long to be folded as a whole, or is gone.
+	// Bytes left out between them: of the text in its format, or raw bytes if the output was
+	// too long to be rendered as a whole, or is no longer stored.
 	OmittedBytes int64 `json:"omittedBytes"`
-	// Line ends among the bytes left out that are still stored.
+	// Line ends among the omitted bytes that are still stored.
 	OmittedLines int64 `json:"omittedLines"`
-	// The mark that stands in the text between head and tail. headBytes and tailBytes do not
-	// count it. Absent: there is none.
+	// The mark in the text between head and tail. headBytes and tailBytes do not count it.
+	// Absent if there is none.
 	Mark *TruncationMark `json:"mark,omitempty"`
 }
 
-// TruncationMark: A line in a text that was cut, between head and tail, which says how
-// much is left out. It is no output of the job; without it, head and tail are joined.
+// TruncationMark: A line between head and tail of a cut text, which says how much is left
+// out. It is no output of the job: without it, the text is head and tail joined.
 type TruncationMark struct {
-	// The mark as it stands there: ASCII, with a line feed at its end, and one at its
-	// beginning if the head does not end a line. Its words are for people and models, and
-	// may change.
+	// The mark as in the text: ASCII, with a line feed at its end, and one at its beginning
+	// if the head does not end a line. Its words are for people and models, and may change.
 	Text string `json:"text"`
-	// Where it stands in the text, in bytes of UTF-8.
+	// Its position in the text, in bytes of UTF-8.
 	Offset int64 `json:"offset"`
-	// How long it is, in bytes, which are as many characters.
+	// Its length in bytes (equal to its characters).
 	Bytes int64 `json:"bytes"`
 }
 
-// OutcomeOutput: What a stream brought from the wait's from on.
+// OutcomeOutput: Output of a stream since the wait's from.
 type OutcomeOutput struct {
-	// The output in the format asked for; of more than maxBytes the head and the tail, cut
-	// at line edges, with a mark between them. Bytes that are not UTF-8 are U+FFFD.
+	// The output in the requested format; if longer than maxBytes, head and tail, cut at
+	// line ends, with a mark between them. Bytes that are not UTF-8 are U+FFFD.
 	Text *string `json:"text,omitempty"`
-	// Beside text, if the format is text and the bytes are not UTF-8: the bytes of head and
-	// tail in base64, without a mark.
+	// The bytes of head and tail in base64, without a mark, beside text; present if the
+	// format is text and the bytes are not UTF-8.
 	Base64 *string `json:"base64,omitempty"`
-	// Offset of the first byte that this output speaks of.
+	// Offset of the first byte of this output.
 	Offset int64 `json:"offset"`
-	// Offset of the first byte that it does not speak of.
+	// Offset of the first byte behind this output.
 	NextOffset int64 `json:"nextOffset"`
-	// What was left out; absent if nothing was.
+	// The part left out; absent if none.
 	Truncated *Truncated `json:"truncated,omitempty"`
 }
 
-// Match: What made a condition hold: for pattern text, groups, named, line, stream,
-// offset and endOffset, and on the screen row and col; for port port, address and, where
-// it is known, pid; for portInUse the same of whoever else listens there, and command.
+// Match: The match of a condition. For pattern: text, groups, named, line, stream, offset
+// and endOffset, and on the screen row and col. For port: port, address and, if known,
+// pid. For portInUse: the same of the other process that listens there, and command.
 type Match struct {
-	// The text that matched.
+	// The matched text.
 	Text *string `json:"text,omitempty"`
-	// The capture groups from 1 on; null for one that took no part.
+	// The capture groups from 1 on; null for one that did not take part.
 	Groups []*string `json:"groups,omitzero"`
-	// The named capture groups; null for one that took no part.
+	// The named capture groups; null for one that did not take part.
 	Named map[string]*string `json:"named,omitzero"`
 	// The line on which the match starts, as far as it has come, at most 4096 bytes.
 	Line *string `json:"line,omitempty"`
-	// The stream in which it matched.
+	// The stream of the match.
 	Stream *Stream `json:"stream,omitempty"`
 	// Offset of the match's first raw byte.
 	Offset *int64 `json:"offset,omitempty"`
-	// Offset of the first raw byte after the match. On the screen this and offset are the
-	// place in the output up to which it was drawn.
+	// Offset of the first raw byte after the match. On the screen this and offset are both
+	// the offset up to which the screen is drawn.
 	EndOffset *int64 `json:"endOffset,omitempty"`
-	// On the screen: the row in which the match begins, from 0. Absent where the pattern
-	// looks at output.
+	// On the screen: the row in which the match begins, from 0. Absent for a pattern on
+	// output.
 	Row *int64 `json:"row,omitempty"`
 	// On the screen: the column in which it begins, from 0.
 	Col *int64 `json:"col,omitempty"`
 	// The TCP port.
 	Port *int64 `json:"port,omitempty"`
-	// The address on which the port is listened to.
+	// The listening address.
 	Address *string `json:"address,omitempty"`
-	// The process that listens, of several that share the socket the first one; absent where
-	// it is not known.
+	// The listening process (the first of several that share the socket); absent if unknown.
 	PID *int64 `json:"pid,omitempty"`
-	// With portInUse: the command line of the process that listens, cut at 256 bytes; absent
-	// where it is not known.
+	// With portInUse: the command line of the listening process, cut to 256 bytes; absent if
+	// unknown.
 	Command *string `json:"command,omitempty"`
 }
 
-// CursorShape: How a terminal's cursor looks.
+// CursorShape: The shape of a terminal's cursor.
 type CursorShape string
 
 // The values of CursorShape.
@@ -993,22 +980,21 @@ type ScreenCursor struct {
 	Row int64 `json:"row"`
 	// The column, from 0.
 	Col int64 `json:"col"`
-	// Whether it is shown.
+	// Whether it is visible.
 	Visible bool `json:"visible"`
-	// How it looks.
+	// Its shape.
 	Shape CursorShape `json:"shape"`
 }
 
-// Queries: Who answers what its programs ask their terminal (capabilities.queries), and
-// whether output has it. keep: the server answers, and output has it. strip: the server
-// answers, and such a query is left out of text and base64, and offset and bytes count it
-// all the same; for a client that feeds a terminal of its own, which would answer once
-// more. What may be the beginning of a query, less than 1024 bytes, waits for what comes
-// next, and is sent as it is before an event that speaks of it. client: as long as the
-// subscription holds the server answers nothing, and output has all that is asked; for a
-// client that feeds a terminal of its own, which answers with job/write. What the server
-// has answered before, and what was sent before and is sent once more, is left out as
-// with strip.
+// Queries: The handling of terminal queries (capabilities.queries). keep: the server
+// answers, and output contains them. strip: the server answers, and text and base64 leave
+// them out, while offset and bytes count them; for a client with a terminal of its own,
+// which would answer a second time. A possible beginning of a query, less than 1024
+// bytes, is held back until more comes, and is sent unchanged before an event about it.
+// client: for the life of the subscription the server answers nothing, and output
+// contains all queries; for a client with a terminal of its own, which answers with
+// job/write. Queries that the server has answered before, and those sent before and now
+// sent again, are left out as with strip.
 type Queries string
 
 // The values of Queries.
@@ -1018,12 +1004,12 @@ const (
 	QueriesClient Queries = "client"
 )
 
-// WhenSlow: What becomes of output that the client is too slow for. spool: it is stored,
-// and sent later, as far as it is kept. skip: a client that is more than
-// limits.windowBytes behind gets the newest, and a gap before it. block: the program's
-// writes wait once output is a window ahead of what was sent, which is limits.windowBytes
-// or what spoolMemoryBytes surely keeps, whichever is less; nothing is lost until
-// something ends the job, which ends the waiting.
+// WhenSlow: The treatment of output that the client is too slow for. spool: it is stored
+// and sent later, as far as it is kept. skip: a client more than limits.windowBytes
+// behind gets the newest output, and a gap before it. block: the program's writes wait
+// once output is a window ahead of what was sent; the window is limits.windowBytes or
+// what spoolMemoryBytes surely keeps, whichever is less. With block nothing is lost until
+// something ends the job, which also ends the waiting.
 type WhenSlow string
 
 // The values of WhenSlow.
@@ -1033,23 +1019,23 @@ const (
 	WhenSlowBlock WhenSlow = "block"
 )
 
-// OutcomeScreen: What a job's terminal shows.
+// OutcomeScreen: The screen of a job's terminal.
 type OutcomeScreen struct {
-	// The rows, from the top, without blanks at their ends.
+	// The rows, from the top, without trailing blanks.
 	Lines List[string] `json:"lines"`
-	// Where the next character goes.
+	// The position of the next character.
 	Cursor ScreenCursor `json:"cursor"`
-	// The width of the screen in columns.
+	// The screen's width in columns.
 	Cols int64 `json:"cols"`
-	// Its height in rows.
+	// The screen's height in rows.
 	Rows int64 `json:"rows"`
-	// Whether the program has switched to the alternate screen.
+	// Whether the alternate screen is shown.
 	Alternate bool `json:"alternate"`
-	// Counts the changes of this job's screen.
+	// Counts the visible changes of this job's screen.
 	Revision int64 `json:"revision"`
 	// All output of the terminal before this offset is drawn.
 	Offset int64 `json:"offset"`
-	// Whether parts may be wrong, as in job/screen. Absent: false.
+	// Whether parts may be wrong, as in job/screen. Absent if not.
 	Approximate *bool `json:"approximate,omitempty"`
 }
 
@@ -1057,92 +1043,94 @@ type OutcomeScreen struct {
 type Outcome struct {
 	// What ended the wait.
 	Reason OutcomeReason `json:"reason"`
-	// Which condition of until held, from 0; null where none did.
+	// The index of the condition in until that held, from 0; null if none did.
 	Index *int64 `json:"index"`
-	// What made the condition hold; absent where there is nothing to tell.
+	// The match of the condition; absent if there is none.
 	Match *Match `json:"match,omitempty"`
-	// Reason command: the command that the condition is about, as job/history has it: its
-	// exit status, its directory, and where its output stands. Absent where it was never
-	// begun, and where it is not kept any more; absent in job/exec for the command's own
-	// end, which the result itself tells.
+	// With reason command: the command of the condition, as in job/history: its exit status,
+	// its directory, and the place of its output. Absent if it never began, or is no longer
+	// kept; absent in job/exec for the command's own end, which the result itself describes.
 	Command *ShellCommand `json:"command,omitempty"`
-	// Format screen: what the terminal shows; where a pattern on the screen has ended the
-	// wait, when it matched.
+	// With format screen: the terminal's screen; if a pattern on the screen ended the wait,
+	// the matched screen.
 	Screen *OutcomeScreen `json:"screen,omitempty"`
-	// Whether screen is left out, because the message would have been longer than
-	// maxMessageBytes. Absent: false.
+	// Whether screen is left out because the message would have exceeded maxMessageBytes.
+	// Absent if not.
 	ScreenOmitted *bool `json:"screenOmitted,omitempty"`
-	// Each stream of the job by its name: what it brought from the wait's from on. Empty in
-	// format screen.
+	// The job's streams by name, with the output since the wait's from. Empty with format
+	// screen.
 	Output Map[OutcomeOutput] `json:"output"`
 	// The job when the wait ended.
 	Job JobState `json:"job"`
 }
 
-// EnvGetParams: Which variable, and of what.
+// EnvGetParams: The variable, and whose environment.
 type EnvGetParams struct {
-	// Which variable.
+	// The variable's name.
 	Name string `json:"name"`
-	// Of the job with this handle or name: as it was started; of a shell with integration,
-	// while it lives, as it is now. While that runs a command, and where it has not answered
-	// within 10 seconds, it is shellBusy; where another program has taken its place nobody
-	// can know, and it is shellIntegrationUnavailable. Default: of all later starts.
+	// A job, by handle or name. Its variables are those with which it was started; those of
+	// a live shell with integration are the present ones. It is shellBusy while that shell
+	// runs a command or if it does not answer within 10 seconds, and
+	// shellIntegrationUnavailable if another program has taken its place. Default: the
+	// environment of all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // EnvGetResult: The variable.
 type EnvGetResult struct {
-	// The variable's name, as it is spelled there.
+	// The variable's name, as spelled in that environment.
 	Name string `json:"name"`
-	// Its value; null where there is no such variable, and where it is secret.
+	// The value; null if there is no such variable, or if it is secret.
 	Value *string `json:"value"`
-	// Where it comes from; absent where there is no such variable.
+	// The source of the variable; absent if there is no such variable.
 	Source *EnvSource `json:"source,omitempty"`
-	// The value is not told here: it was set as a secret, or the name looks like one. Of
-	// these only what was set as a secret is replaced by *** in what jobs print. Else
-	// absent.
+	// True if the value is hidden here: it was set as a secret, or the name looks like one.
+	// Only values set as a secret are also replaced by *** in the output of jobs. Absent if
+	// not.
 	Secret *bool `json:"secret,omitempty"`
-	// A variable of this name can change which commands run, as PATH and BASH_ENV do. Else
-	// absent. No list of such names is complete.
+	// True if a variable of this name can change which commands run, as PATH and BASH_ENV
+	// do. Absent if not. No list of such names is complete.
 	Steers *bool `json:"steers,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // EnvVariable: One variable.
 type EnvVariable struct {
-	// Its value; null where it is secret.
+	// The value; null if it is secret.
 	Value *string `json:"value"`
-	// Where it comes from.
+	// The source of the variable.
 	Source EnvSource `json:"source"`
-	// The value is not told here: it was set as a secret, or the name looks like one. Of
-	// these only what was set as a secret is replaced by *** in what jobs print. Else
-	// absent.
+	// True if the value is hidden here: it was set as a secret, or the name looks like one.
+	// Only values set as a secret are also replaced by *** in the output of jobs. Absent if
+	// not.
 	Secret *bool `json:"secret,omitempty"`
 }
 
-// LoginReport: How the login shell was asked for its environment.
+// LoginReport: How the query of the login shell's environment went.
 type LoginReport struct {
-	// Its absolute path; absent where nobody knows which it is.
+	// The shell's absolute path; absent if unknown.
 	Shell *string `json:"shell,omitempty"`
-	// Whether its environment was taken. If not, jobs get what they would get without it.
+	// Whether its environment was taken. If not, jobs get the environment that they would
+	// get without login.
 	Taken bool `json:"taken"`
-	// Why not, in words for people; absent where it was.
+	// Why it was not taken, for people; absent if it was.
 	Reason *string `json:"reason,omitempty"`
-	// How long that has taken, in milliseconds.
+	// Duration of the query in milliseconds.
 	DurationMs int64 `json:"durationMs"`
 }
 
-// EnvListParams: Of what.
+// EnvListParams: Whose environment to list.
 type EnvListParams struct {
-	// Of the job with this handle or name: as it was started; of a shell with integration,
-	// while it lives, as it is now. While that runs a command, and where it has not answered
-	// within 10 seconds, it is shellBusy; where another program has taken its place nobody
-	// can know, and it is shellIntegrationUnavailable. Default: of all later starts.
+	// A job, by handle or name. Its variables are those with which it was started; those of
+	// a live shell with integration are the present ones. It is shellBusy while that shell
+	// runs a command or if it does not answer within 10 seconds, and
+	// shellIntegrationUnavailable if another program has taken its place. Default: the
+	// environment of all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1150,16 +1138,16 @@ type EnvListParams struct {
 type EnvListResult struct {
 	// The variables, by name.
 	Variables Map[EnvVariable] `json:"variables"`
-	// How many there are.
+	// The number of variables.
 	Count int64 `json:"count"`
-	// How the login shell was asked; absent where options.env.login did not ask for that,
-	// and of a job.
+	// How the query of the login shell's environment went; absent if options.env.login did
+	// not request it, and for a job.
 	Login *LoginReport `json:"login,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// EnvSetStatus: set: it is.
+// EnvSetStatus: set: the variable is set.
 type EnvSetStatus string
 
 // The values of EnvSetStatus.
@@ -1167,46 +1155,45 @@ const (
 	EnvSetStatusSet EnvSetStatus = "set"
 )
 
-// EnvSetParams: What to set.
+// EnvSetParams: The variable to set.
 type EnvSetParams struct {
-	// Which variable. PWD cannot be set: a job has it from its cwd.
+	// The variable's name. PWD cannot be set: a job gets it from its cwd.
 	Name string `json:"name"`
-	// Its value, without NUL characters. With the name at most as long as the system takes
-	// it (128 KiB on Linux), and at most 1 MiB in all variables that are set
-	// (limitExceeded).
+	// The value, without NUL characters. Together with the name at most as long as the
+	// system allows (128 KiB on Linux), and at most 1 MiB in all variables that are set
+	// (else limitExceeded).
 	Value string `json:"value"`
-	// Whether the value is for jobs alone: it is never told, and has at least 6 bytes.
-	// Default false.
+	// Whether only jobs get the value: it is never returned, and has at least 6 bytes.
+	// Default: false.
 	Secret *bool `json:"secret,omitempty"`
-	// For the job with this handle or name, a shell with integration; while it runs a
-	// command, and where it has not answered within 10 seconds, it is shellBusy. For any
-	// other job it is unsupported, since no system lets the environment of a program that
-	// runs be changed from outside: start another job with env, or type an assignment into
-	// its shell. Default: for all later starts.
+	// A shell with integration, by handle or name; it is shellBusy while it runs a command,
+	// or if it does not answer within 10 seconds. Any other job is unsupported, since no
+	// system allows changing the environment of a running program from outside: start
+	// another job with env, or type an assignment into its shell. Default: all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// EnvSetResult: What is set.
+// EnvSetResult: The variable that was set.
 type EnvSetResult struct {
-	// That it is set.
+	// Always set.
 	Status EnvSetStatus `json:"status"`
 	// The variable's name.
 	Name string `json:"name"`
-	// Its value; null where it is secret.
+	// The value; null if it is secret.
 	Value *string `json:"value"`
-	// For whom.
+	// The scope of the variable.
 	Scope EnvScope `json:"scope"`
-	// The value is not told here: it was set as a secret, or the name looks like one. Of
-	// these only what was set as a secret is replaced by *** in what jobs print. Else
-	// absent.
+	// True if the value is hidden here: it was set as a secret, or the name looks like one.
+	// Only values set as a secret are also replaced by *** in the output of jobs. Absent if
+	// not.
 	Secret *bool `json:"secret,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// EnvUnsetStatus: unset: there is no such variable any more.
+// EnvUnsetStatus: unset: the variable is no longer set.
 type EnvUnsetStatus string
 
 // The values of EnvUnsetStatus.
@@ -1214,72 +1201,71 @@ const (
 	EnvUnsetStatusUnset EnvUnsetStatus = "unset"
 )
 
-// EnvUnsetParams: What to unset.
+// EnvUnsetParams: The variable to unset.
 type EnvUnsetParams struct {
-	// Which variable. PWD cannot be unset.
+	// The variable's name. PWD cannot be unset.
 	Name string `json:"name"`
-	// For the job with this handle or name, a shell with integration; while it runs a
-	// command, and where it has not answered within 10 seconds, it is shellBusy. For any
-	// other job it is unsupported, since no system lets the environment of a program that
-	// runs be changed from outside: start another job with env, or type an assignment into
-	// its shell. Default: for all later starts.
+	// A shell with integration, by handle or name; it is shellBusy while it runs a command,
+	// or if it does not answer within 10 seconds. Any other job is unsupported, since no
+	// system allows changing the environment of a running program from outside: start
+	// another job with env, or type an assignment into its shell. Default: all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// EnvUnsetResult: What is unset.
+// EnvUnsetResult: The variable that was unset.
 type EnvUnsetResult struct {
-	// That it is unset.
+	// Always unset.
 	Status EnvUnsetStatus `json:"status"`
 	// The variable's name.
 	Name string `json:"name"`
-	// For whom.
+	// The scope of the change.
 	Scope EnvScope `json:"scope"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// RequestMessage: Asks for something, and is answered once, by the success or error with
-// the same id.
+// RequestMessage: A request; it is answered once, by the success or error with the same
+// id.
 type RequestMessage struct {
 	// Always "2.0".
 	JSONRPC string `json:"jsonrpc"`
-	// Chosen by whoever asks; not null, and not one that is still in flight.
+	// The sender's choice; not null, and not one that is still in flight.
 	ID json.RawMessage `json:"id"`
-	// What is asked for.
+	// The requested method.
 	Method string `json:"method"`
-	// The method's params, as its own file says.
+	// The params, as defined in the method's own file.
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// NotificationMessage: Tells something, and is not answered.
+// NotificationMessage: A notification; it is not answered.
 type NotificationMessage struct {
 	// Always "2.0".
 	JSONRPC string `json:"jsonrpc"`
-	// What is told.
+	// The method of the notification.
 	Method string `json:"method"`
-	// The method's params, as its own file says.
+	// The params, as defined in the method's own file.
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// SuccessMessage: The answer to a request that did what was asked.
+// SuccessMessage: The answer to a successful request.
 type SuccessMessage struct {
 	// Always "2.0".
 	JSONRPC string `json:"jsonrpc"`
-	// The id of the request, as it was spelled.
+	// The id of the request, as spelled.
 	ID json.RawMessage `json:"id"`
-	// The method's result, as its own file says.
+	// The result, as defined in the method's own file.
 	Result Map[json.RawMessage] `json:"result"`
 }
 
-// ErrorMessage: The answer to a request that did not.
+// ErrorMessage: The answer to a failed request.
 type ErrorMessage struct {
 	// Always "2.0".
 	JSONRPC string `json:"jsonrpc"`
-	// The id of the request, as it was spelled; null where it could not be read.
+	// The id of the request, as spelled; null if it could not be read.
 	ID json.RawMessage `json:"id"`
-	// What went wrong.
+	// The error.
 	Error ErrorObject `json:"error"`
 }
 
@@ -1324,54 +1310,53 @@ const (
 
 // ErrorObject: An error.
 type ErrorObject struct {
-	// The kind's number.
+	// The code of the kind.
 	Code int64 `json:"code"`
-	// One sentence for people that says what was attempted on what, and what to do. Not to
-	// be parsed.
+	// A sentence for people that says what was attempted, on what, and what to do. Not to be
+	// parsed.
 	Message string `json:"message"`
-	// An object: the kind, and what belongs to it.
+	// An object: the kind, and further members of that kind.
 	Data json.RawMessage `json:"data"`
 }
 
-// ParseErrorData: The message is no JSON. The answer has id null, and reading goes on at
+// ParseErrorData: The message is not JSON. The answer has id null, and reading goes on at
 // the next message.
 type ParseErrorData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InvalidRequestData: The message is no request or notification of JSON-RPC 2.0, or it
-// does not fit here: a batch, an id that is null or still in flight, a second initialize,
+// InvalidRequestData: The message is not a request or notification of JSON-RPC 2.0, or is
+// not allowed here: a batch, an id that is null or still in flight, a second initialize,
 // a request after shutdown, a message that is too long or nested too deep.
 type InvalidRequestData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MethodNotFoundData: There is no such method. capabilities.methods lists those that
-// there are.
+// MethodNotFoundData: The method does not exist. capabilities.methods lists the methods.
 type MethodNotFoundData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The method that was asked for.
+	// The requested method.
 	Method string `json:"method"`
-	// The nearest method that there is; absent if none is near.
+	// The most similar method; absent if none is similar.
 	DidYouMean *string `json:"didYouMean,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InvalidParamsData: The params are not as the method's schema says. Nothing was done.
+// InvalidParamsData: The params do not fit the method's schema. Nothing was done.
 type InvalidParamsData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What is wrong, each with its place, in the order of the pointers.
+	// The mistakes, sorted by pointer.
 	Errors List[FieldError] `json:"errors"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1380,16 +1365,16 @@ type InvalidParamsData struct {
 type InternalErrorData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// CommandState: What has become of a command of job/exec whose request was cancelled, or
-// that was interrupted before it began. dropped: it never runs. running: it goes on;
-// await its end with the condition command. interrupted: it had begun, or its shell had
-// it already, and it is interrupted as by job/signal INT; job/commandFinished and
-// job/history tell how it has ended. unknown: an interrupt came as the shell was to begin
-// it, and the shell does not tell whether it has run.
+// CommandState: The state of a command of job/exec whose request was cancelled, or that
+// was interrupted before it began. dropped: it never runs. running: it goes on; the
+// condition command awaits its end. interrupted: it had begun, or its shell already had
+// it, and it is interrupted as by job/signal INT; job/commandFinished and job/history
+// report its end. unknown: an interrupt came as the shell was about to begin it, and the
+// shell does not report whether it has run.
 type CommandState string
 
 // The values of CommandState.
@@ -1400,23 +1385,23 @@ const (
 	CommandStateUnknown     CommandState = "unknown"
 )
 
-// CanceledData: The request was withdrawn by $/cancelRequest, or an interrupt that was
-// sent after it has dropped its input or its command. Effects already taken stay.
+// CanceledData: The request was cancelled by $/cancelRequest, or a later interrupt
+// dropped its input or its command. Effects already taken stay.
 type CanceledData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The job that the request spoke of, or that it started; absent if none.
+	// The job that the request named or started; absent if none.
 	Handle *int64 `json:"handle,omitempty"`
-	// How far the wait had come; absent where the request did not wait, or not yet.
+	// The outcome of the wait so far; absent if the request was not waiting (yet).
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// How many bytes of input the kernel had taken; absent where none was to be written.
+	// Bytes of input that the kernel had taken; absent if none was to be written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
-	// The command of a job/exec; absent in other requests, and where it had no number yet,
-	// since somebody was being asked about it: then it never runs.
+	// The command of a job/exec; absent in other requests, and if it had no number yet
+	// because a confirmation was pending: then it never runs.
 	CommandID *int64 `json:"commandId,omitempty"`
-	// What has become of that command; absent where commandId is.
+	// The state of that command; absent if commandId is absent.
 	Command *CommandState `json:"command,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1424,35 +1409,35 @@ type CanceledData struct {
 type NotInitializedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobNotFoundData: There is no job with this handle or name, or it was forgotten.
+// JobNotFoundData: No job has this handle or name, or it was forgotten.
 type JobNotFoundData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What was asked for.
+	// The handle or name, as requested.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// The jobs that are live.
+	// The live jobs.
 	Jobs List[JobState] `json:"jobs"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobExitedData: The job's leader has ended, so that what was asked cannot be done.
+// JobExitedData: The job's leader has ended, so the request cannot be carried out.
 type JobExitedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// How it ended.
+	// How the leader ended.
 	Exit Exit `json:"exit"`
-	// How many bytes of the input the kernel had taken; absent where none was being written.
+	// Bytes of input that the kernel had taken; absent if none was being written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
-	// How far the wait of the request had come; absent where it did not wait.
+	// The outcome of the wait so far; absent if the request did not wait.
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1460,9 +1445,9 @@ type JobExitedData struct {
 type JobRunningData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1472,22 +1457,22 @@ type NameInUseData struct {
 	Kind string `json:"kind"`
 	// The name.
 	Name string `json:"name"`
-	// The job that has it.
+	// The job that has the name.
 	Handle int64 `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// CommandNotFoundData: There is no such program.
+// CommandNotFoundData: The program does not exist.
 type CommandNotFoundData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The program that was looked for.
+	// The program that was not found.
 	Command string `json:"command"`
-	// Near names that are on PATH, the nearest first, none that allowCommands or
+	// Similar names on PATH, most similar first, without those that allowCommands or
 	// denyCommands forbids; may be empty.
 	Suggestions List[string] `json:"suggestions"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1495,19 +1480,19 @@ type CommandNotFoundData struct {
 type PermissionDeniedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which file or directory.
+	// The file or directory.
 	Path string `json:"path"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// BadWorkingDirectoryData: The directory is not there, or is no directory.
+// BadWorkingDirectoryData: The directory does not exist, or is not a directory.
 type BadWorkingDirectoryData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The directory, as it was resolved.
+	// The directory, as resolved.
 	Path string `json:"path"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1516,128 +1501,127 @@ type BadWorkingDirectoryData struct {
 type DirectoryNotAllowedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The directory or file, as it was resolved.
+	// The directory or file, as resolved.
 	Path string `json:"path"`
-	// The directories that are allowed.
+	// The allowed directories.
 	Allowed []string `json:"allowed,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ResourceUnavailableData: The operating system is short of something (processes,
+// ResourceUnavailableData: The operating system is short of a resource (processes,
 // descriptors, memory). The same request may succeed later.
 type ResourceUnavailableData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Whether trying again may help.
+	// Whether a retry may succeed.
 	Retryable bool `json:"retryable"`
-	// What is short; absent where it is not known.
+	// The resource; absent if unknown.
 	Resource *string `json:"resource,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InvalidPatternData: The pattern is no ECMAScript regular expression that this server
-// takes.
+// InvalidPatternData: The pattern is not an ECMAScript regular expression that this
+// server accepts.
 type InvalidPatternData struct {
 	// The kind.
 	Kind string `json:"kind"`
 	// The pattern.
 	Pattern string `json:"pattern"`
-	// Where it is wrong, in characters from 0; absent where there is no one place.
+	// The position of the mistake, in characters from 0; absent if there is no single one.
 	Position *int64 `json:"position,omitempty"`
 	// JSON pointer to the pattern in the params.
 	Pointer *string `json:"pointer,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InvalidKeyData: There is no key of this name. Nothing was sent.
+// InvalidKeyData: No key has this name. Nothing was sent.
 type InvalidKeyData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The name.
+	// The unknown name.
 	Key string `json:"key"`
-	// The names that there are, as in capabilities.keys.
+	// The valid names, as in capabilities.keys.
 	Allowed List[string] `json:"allowed"`
-	// The nearest name that there is; absent if none is near.
+	// The most similar name; absent if none is similar.
 	DidYouMean *string `json:"didYouMean,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// LineTooLongData: A line is longer than the terminal passes on whole while it edits
-// lines. Nothing was sent, since the kernel would drop the line's end.
+// LineTooLongData: A line exceeds the longest that the terminal passes on whole while it
+// edits lines. Nothing was sent, since the kernel would drop the line's end.
 type LineTooLongData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// The longest line in bytes, its end not counted.
+	// The longest line in bytes, without its line end.
 	Max int64 `json:"max"`
-	// How long the line is.
+	// The length of the line in bytes.
 	Bytes *int64 `json:"bytes,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InputQueueFullData: The job does not read its input, and as much as may wait for it is
-// waiting.
+// InputQueueFullData: The job does not read its input, and its input queue is full.
 type InputQueueFullData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// How many bytes may wait (limits.inputQueueBytes).
+	// The size of the queue in bytes (limits.inputQueueBytes).
 	Max int64 `json:"max"`
-	// How many bytes of this request the kernel took; absent: none.
+	// Bytes of this request that the kernel took; absent if none.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InputNotExpectedData: The wait for input that ifWaiting names is over, or there was
-// none. Nothing was sent.
+// InputNotExpectedData: The wait for input that ifWaiting names is over, or never
+// existed. Nothing was sent.
 type InputNotExpectedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ConfirmationDeniedData: The person who was asked with client/confirm said no.
+// ConfirmationDeniedData: The person asked by client/confirm denied the action.
 type ConfirmationDeniedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What was to be allowed: start, write or kill.
+	// The denied action: start, write or kill.
 	Action *string `json:"action,omitempty"`
-	// The job that it is about; absent for a start.
+	// The job of the action; absent for a start.
 	Handle *int64 `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// PolicyDeniedData: The server's policy does not allow it.
+// PolicyDeniedData: The server's policy denies the action.
 type PolicyDeniedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What was to be allowed: start, write or kill.
+	// The denied action: start, write or kill.
 	Action *string `json:"action,omitempty"`
-	// Which rule denies it, by the name of the option: secretInput, allowCommands,
+	// The rule that denies it, by the name of the option: secretInput, allowCommands,
 	// denyCommands or confirm.
 	Reason *string `json:"reason,omitempty"`
-	// Of a list of commands: the command root that it names, or does not name. Absent where
-	// the reason is that not all can be known.
+	// For a command list: the command root that denyCommands names or allowCommands lacks.
+	// Absent if the reason is that not all roots are known.
 	Root *string `json:"root,omitempty"`
-	// The job that it is about; absent where there is none.
+	// The job of the action; absent if there is none.
 	Handle *int64 `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// LimitExceededData: A limit of the server would be exceeded.
+// LimitExceededData: The request would exceed a limit of the server.
 type LimitExceededData struct {
 	// The kind.
 	Kind string `json:"kind"`
@@ -1645,30 +1629,30 @@ type LimitExceededData struct {
 	Limit string `json:"limit"`
 	// Its value.
 	Max int64 `json:"max"`
-	// Whether the same request may succeed later, as when a job has ended; absent: false.
+	// Whether the same request may succeed later, such as after a job has ended; absent if
+	// not.
 	Retryable *bool `json:"retryable,omitempty"`
-	// The job that the request has started, where only the answer was too long; absent where
-	// nothing was started.
+	// The job that the request started, if only the answer was too long; absent if none was
+	// started.
 	Handle *int64 `json:"handle,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// PtyUnavailableData: No terminal can be had. mode pipe works without one.
+// PtyUnavailableData: No terminal is available. mode pipe works without one.
 type PtyUnavailableData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What the operating system said; absent where it said nothing.
+	// The operating system's reason; absent if it gave none.
 	Reason *string `json:"reason,omitempty"`
-	// How many terminals the machine has in use, where so few are left that the server takes
-	// none of them; absent where it was not for that.
+	// Terminals in use on the machine, if so few are left that the server takes none of
+	// them; absent for another reason.
 	InUse *int64 `json:"inUse,omitempty"`
-	// How many it can have; comes with inUse.
+	// The machine's maximum of terminals; present with inUse.
 	Max *int64 `json:"max,omitempty"`
-	// Whether the same request may succeed later, when a terminal has been given back;
-	// absent: false.
+	// Whether the same request may succeed later, after a terminal is freed; absent if not.
 	Retryable *bool `json:"retryable,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1676,13 +1660,13 @@ type PtyUnavailableData struct {
 type NotInteractiveData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// How many bytes of the input the kernel had taken; absent where none was being written.
+	// Bytes of input that the kernel had taken; absent if none was being written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
-	// How far the wait of the request had come; absent where it did not wait.
+	// The outcome of the wait so far; absent if the request did not wait.
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1690,47 +1674,46 @@ type NotInteractiveData struct {
 type ShellBusyData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ShellIntegrationUnavailableData: The job is no shell whose commands the server can tell
-// apart.
+// ShellIntegrationUnavailableData: The job is not a shell with shell integration.
 type ShellIntegrationUnavailableData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which job.
+	// The job.
 	Handle int64 `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// OutputFileErrorData: A file for output (stdoutFile, stderrFile: nothing was started) or
-// a directory for output cannot be made, written or deleted, or stored output cannot be
+// OutputFileErrorData: An output file (stdoutFile, stderrFile: nothing was started) or a
+// directory for output cannot be created, written or deleted, or stored output cannot be
 // read.
 type OutputFileErrorData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which one.
+	// The file or directory.
 	Path string `json:"path"`
-	// Why, in the system's own words; absent where it gave none.
+	// The reason in the system's words; absent if it gave none.
 	Reason *string `json:"reason,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// UnsupportedData: This server on this machine cannot do it; capabilities tells what it
-// can.
+// UnsupportedData: This server on this machine cannot do it; capabilities lists what it
+// can do.
 type UnsupportedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// What it cannot do: a condition, format, mode or option, by its name.
+	// The unsupported condition, format, mode or option, by its name.
 	What string `json:"what"`
-	// JSON pointer to it in the params; absent where it is not in the params.
+	// JSON pointer to it in the params; absent if it is not in the params.
 	Pointer *string `json:"pointer,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1738,48 +1721,47 @@ type UnsupportedData struct {
 type UnsupportedVersionData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The versions that it speaks.
+	// The supported versions.
 	Supported List[string] `json:"supported"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ShuttingDownData: The server is ending. A wait that this interrupts tells how far it
-// had come.
+// ShuttingDownData: The server is ending. An interrupted wait has its outcome so far.
 type ShuttingDownData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// How far the wait had come; absent where the request did not wait, or not yet.
+	// The outcome of the wait so far; absent if the request was not waiting (yet).
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// How many bytes of the input the kernel had taken; absent where none was being written.
+	// Bytes of input that the kernel had taken; absent if none was being written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // ExitParams: Nothing.
 type ExitParams struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// LostInfo: All that there is of a job whose server died before anything was stored of it
-// but output. What is not known is absent.
+// LostInfo: The info of a job whose server died before anything but output was stored.
+// Unknown members are absent.
 type LostInfo struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// It is closed: nothing of it outlives its server.
+	// Always closed: nothing of the job outlives its server.
 	Status string `json:"status"`
-	// With reason lost, and code and signal null.
+	// Has reason lost, and code and signal null.
 	Exit Exit `json:"exit"`
 	// Absolute path of the directory that holds the job's output files.
 	OutputDirectory string `json:"outputDirectory"`
-	// What is in the files, by their names: stdout is what a terminal was sent, or stdout.
-	// Absent where an earlier version has finished the job.
+	// The contents of the files, by stream: stdout is the output of a terminal, or stdout.
+	// Absent if an earlier version of shelld has finished the job.
 	Streams map[string]StreamInfo `json:"streams,omitzero"`
 }
 
-// ClientInfo: Which program the client is; for logs.
+// ClientInfo: The client's program; for logs.
 type ClientInfo struct {
 	// The client's name.
 	Name *string `json:"name,omitempty"`
@@ -1787,19 +1769,18 @@ type ClientInfo struct {
 	Version *string `json:"version,omitempty"`
 }
 
-// ClientCapabilities: What the client can answer or send. Absent members are false.
+// ClientCapabilities: What the client can answer or send. An absent member means false.
 type ClientCapabilities struct {
-	// Whether the client answers client/confirm. Default false.
+	// Whether the client answers client/confirm. Default: false.
 	Confirm *bool `json:"confirm,omitempty"`
-	// Whether the client answers client/secret. Default false.
+	// Whether the client answers client/secret. Default: false.
 	Secret *bool `json:"secret,omitempty"`
-	// Whether the client acknowledges output with job/ack: then no more than
-	// limits.windowBytes of a stream are sent ahead of what it has acknowledged. Default
-	// false.
+	// Whether the client acknowledges output with job/ack: then at most limits.windowBytes
+	// of a stream are sent ahead of what it has acknowledged. Default: false.
 	Ack *bool `json:"ack,omitempty"`
 }
 
-// EnvInherit: Which of the server's own variables a job gets. core: what a login shell
+// EnvInherit: Selects the server's own variables for jobs. core: what a login shell
 // needs. all: all but names that look like secrets. none: none.
 type EnvInherit string
 
@@ -1811,25 +1792,24 @@ const (
 )
 
 // LoginOptions: The login shell, with its start files as for a person, is asked once for
-// the environment that it makes of the server's own. Starts that come meanwhile wait for
-// it.
+// the environment that it makes of the server's own. Starts in the meantime wait for it.
 type LoginOptions struct {
-	// Milliseconds after which it is given up. Default 10000.
+	// Milliseconds until the server stops waiting for it. Default: 10000.
 	TimeoutMs *int64 `json:"timeoutMs,omitempty"`
 }
 
-// EnvOptions: Which environment every job of this connection starts from; the env of a
-// job/start comes on top.
+// EnvOptions: The environment from which every job of this connection starts; the env of
+// a job/start overrides it.
 type EnvOptions struct {
-	// Which of the server's own variables are passed on. Default core.
+	// Selects the server's own variables to pass on. Default: core.
 	Inherit *EnvInherit `json:"inherit,omitempty"`
-	// Names to pass on besides, even if they look like secrets; * stands for any characters.
-	// Default: none.
+	// Additional names to pass on, even if they look like secrets; * stands for any
+	// characters. Default: none.
 	Include []string `json:"include,omitzero"`
-	// Asks the login shell, and takes what it tells in place of the server's own
-	// environment; inherit, include and exclude say what of it is passed on. env/list tells
-	// how that went; where it went wrong the server's own environment stays. Default: it is
-	// not asked. A server without capabilities.loginEnvironment ignores it.
+	// Asks the login shell, and uses its environment instead of the server's own; inherit,
+	// include and exclude apply to it. env/list reports how that went; if it failed, the
+	// server's own environment is used. Default: the login shell is not asked. A server
+	// without capabilities.loginEnvironment ignores it.
 	Login *LoginOptions `json:"login,omitempty"`
 	// Names not to pass on; * stands for any characters. Default: none.
 	Exclude []string `json:"exclude,omitzero"`
@@ -1837,40 +1817,39 @@ type EnvOptions struct {
 	Set map[string]string `json:"set,omitzero"`
 }
 
-// LimitOptions: Limits that the client asks for; the result tells those that are in
-// effect.
+// LimitOptions: Limits requested by the client; the result has those in effect.
 type LimitOptions struct {
-	// How many jobs may be live at once; one more is limitExceeded. Default 512.
+	// Live jobs at once; one more is limitExceeded. Default: 512.
 	MaxJobs *int64 `json:"maxJobs,omitempty"`
-	// The largest message in bytes, either way, as it is encoded. An answer that would be
-	// longer is limitExceeded instead. Default 16777216 (16 MiB); at least 1048576, so that
+	// The largest encoded message in bytes, in both directions. An answer that would be
+	// longer is limitExceeded instead. Default: 16777216 (16 MiB); at least 1048576, so that
 	// an event always fits.
 	MaxMessageBytes *int64 `json:"maxMessageBytes,omitempty"`
-	// How many bytes of each stream of a job are kept in memory. Beside a file: the newest.
-	// Without: the first eighth for good, and the newest of the rest. Default 262144 (256
-	// KiB) with files, and 4194304 (4 MiB) where output is kept in memory alone; at least
-	// 131072 (128 KiB).
-	SpoolMemoryBytes *int64 `json:"spoolMemoryBytes,omitempty"`
-	// How many bytes of each stream of a job are kept in its file: the first eighth for
-	// good, and the newest of the rest. Default 67108864 (64 MiB); at least 131072 (128
+	// Bytes of each stream of a job kept in memory. Beside a file: the newest; without one:
+	// the first eighth, kept for good, and the newest of the rest. Default: 262144 (256 KiB)
+	// with files, 4194304 (4 MiB) if output is kept in memory only; at least 131072 (128
 	// KiB).
+	SpoolMemoryBytes *int64 `json:"spoolMemoryBytes,omitempty"`
+	// Bytes of each stream of a job kept in its file: the first eighth, kept for good, and
+	// the newest of the rest. Default: 67108864 (64 MiB); at least 131072 (128 KiB).
 	SpoolDiskBytes *int64 `json:"spoolDiskBytes,omitempty"`
-	// How many bytes all files of this server may have together. A stream that gets no more
-	// goes on in the room that it has. Default 2147483648 (2 GiB).
+	// Bytes of all files of this server together. Beyond that, a stream goes on in the room
+	// that it has. Default: 2147483648 (2 GiB).
 	SpoolTotalBytes *int64 `json:"spoolTotalBytes,omitempty"`
-	// How many bytes of input may wait for a job to read them; more is inputQueueFull.
-	// Default 1048576 (1 MiB).
+	// Bytes of input that may wait for a job to read them; more is inputQueueFull. Default:
+	// 1048576 (1 MiB).
 	InputQueueBytes *int64 `json:"inputQueueBytes,omitempty"`
-	// How many bytes of each stream of a job may have been sent and not been acknowledged,
-	// where the client acknowledges output; and how far behind a client may be that asks for
-	// whenSlow skip or block. Default 1048576 (1 MiB); at least 65536 (64 KiB).
+	// Bytes of each stream of a job that may be sent and not acknowledged, if the client
+	// acknowledges output; and the lag at which whenSlow skip and block apply. Default:
+	// 1048576 (1 MiB); at least 65536 (64 KiB).
 	WindowBytes *int64 `json:"windowBytes,omitempty"`
-	// Milliseconds between TERM and KILL when the server ends. Default 2000.
+	// Milliseconds between TERM and KILL when the server ends. Default: 2000.
 	ShutdownGraceMs *int64 `json:"shutdownGraceMs,omitempty"`
-	// The least time in milliseconds between two job/screenChanged of a job. Default 100.
+	// The shortest time in milliseconds between two job/screenChanged of a job. Default:
+	// 100.
 	ScreenIntervalMs *int64 `json:"screenIntervalMs,omitempty"`
-	// Milliseconds from its start after which any job is ended, with all that it started; a
-	// shorter killAfterMs counts. Default: none.
+	// Milliseconds from its start after which any job is ended, with all that it started,
+	// unless its killAfterMs is shorter. Default: none.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
 
@@ -1884,39 +1863,38 @@ const (
 	PersistModeMemory PersistMode = "memory"
 )
 
-// PersistOptions: Where output is kept, and for how long. Files of servers that have
-// ended are looked through, and deleted where too much is there, when a server with the
-// same directory is initialized; those of living servers are never touched.
+// PersistOptions: Where output is kept, and for how long. When a server is initialized,
+// it deletes files in excess of the bounds here that ended servers left in the same
+// directory; it never touches those of living servers.
 type PersistOptions struct {
-	// In files, or in memory alone. Default files.
+	// Whether output is kept in files or in memory only. Default: files.
 	Mode *PersistMode `json:"mode,omitempty"`
-	// The directory under which files are kept; absolute. One that cannot be used is
-	// outputFileError. Default: $XDG_STATE_HOME/shelld/io or the platform's own place, and
-	// memory alone where that cannot be used.
+	// The directory for output files; absolute. One that cannot be used is outputFileError.
+	// Default: $XDG_STATE_HOME/shelld/io or the platform's own place, or memory only if that
+	// cannot be used.
 	Directory *string `json:"directory,omitempty"`
-	// Whether whoever may change the directory, or one on the way to it, is trusted: they
-	// are not looked at. The session's own directory is still made anew, for the server's
-	// user alone. Without it, a place into which another user could put something is one
-	// that cannot be used. A server that does not look at the way ignores it. Default false.
+	// Whether to trust all users who may change the directory or one on the way to it: they
+	// are not checked. The session's own directory is still made anew, for the server's user
+	// only. If false, a place that another user could write to cannot be used. A server
+	// without this check ignores it. Default: false.
 	TrustPath *bool `json:"trustPath,omitempty"`
-	// How many closed jobs are kept: of this server's, which are forgotten beyond that, the
-	// oldest first, with their files; and, counted apart, of those in the directory whose
-	// servers have ended. Default 100.
+	// Number of closed jobs to keep: of this server, which forgets the oldest beyond that,
+	// with their files; and, counted separately, of ended servers in the directory. Default:
+	// 100.
 	KeepJobs *int64 `json:"keepJobs,omitempty"`
-	// For how many days the files are kept of jobs whose servers have ended. Default 14.
+	// Days for which files of jobs of ended servers are kept. Default: 14.
 	KeepDays *int64 `json:"keepDays,omitempty"`
-	// How many bytes the files may have together of jobs whose servers have ended; the
-	// oldest go first. Default 2147483648 (2 GiB).
+	// Bytes of all files of jobs of ended servers; the oldest are deleted first. Default:
+	// 2147483648 (2 GiB).
 	KeepBytes *int64 `json:"keepBytes,omitempty"`
-	// Whether the files of this server's jobs are deleted when it ends; where it is killed,
-	// by the next server that looks. Default false.
+	// Whether the files of this server's jobs are deleted when it ends; if it is killed, by
+	// the next server that looks. Default: false.
 	DeleteOnExit *bool `json:"deleteOnExit,omitempty"`
 }
 
-// SecretInput: Who may type while a terminal reads a line and shows nothing of it, as
-// where a password is asked for. any: every job/write. clientOnly: nobody but the client
-// that answers client/secret; job/write is policyDenied there, but for signal keys alone,
-// which leave the prompt.
+// SecretInput: Who may type while a terminal reads a line without showing it, as for a
+// password. any: every job/write. clientOnly: only the client that answers client/secret;
+// job/write is policyDenied then, except for signal keys alone, which leave the prompt.
 type SecretInput string
 
 // The values of SecretInput.
@@ -1925,9 +1903,9 @@ const (
 	SecretInputClientOnly SecretInput = "clientOnly"
 )
 
-// ConfirmVerdict: allow: it is done. ask: the person at the client is asked first, with
-// client/confirm; of a client without capabilities.confirm it is denied. deny: it is
-// policyDenied.
+// ConfirmVerdict: allow: the action is done. ask: the person at the client is asked
+// first, with client/confirm; without capabilities.confirm of the client it is denied.
+// deny: it is policyDenied.
 type ConfirmVerdict string
 
 // The values of ConfirmVerdict.
@@ -1937,63 +1915,59 @@ const (
 	ConfirmVerdictDeny  ConfirmVerdict = "deny"
 )
 
-// ConfirmOptions: Which actions the person at the client is asked about before they are
-// done.
+// ConfirmOptions: The actions that need a confirmation by the person at the client.
 type ConfirmOptions struct {
-	// Of job/start, job/run and job/exec. Params, command and directory are looked at first,
-	// and allowCommands and denyCommands too, which no answer overrides. Default allow.
+	// For job/start, job/run and job/exec. Params, command and directory are checked first,
+	// and so are allowCommands and denyCommands, which no answer overrides. Default: allow.
 	Start *ConfirmVerdict `json:"start,omitempty"`
-	// Of job/write, but for one that writes nothing, for signal keys alone, and for what is
-	// answered to client/secret. Writes behind one that waits for an answer wait too.
-	// Default allow.
+	// For job/write, except one that writes nothing, signal keys alone, and answers to
+	// client/secret. Writes behind one with a pending question wait too. Default: allow.
 	Write *ConfirmVerdict `json:"write,omitempty"`
-	// Of job/kill and job/signal. Timeouts, limits, a cancelled job/run and the server's end
-	// are not asked about. Default allow.
+	// For job/kill and job/signal. Timeouts, limits, a cancelled job/run and the server's
+	// end need no confirmation. Default: allow.
 	Kill *ConfirmVerdict `json:"kill,omitempty"`
 }
 
-// Options: How the server shall behave on this connection.
+// Options: Settings for this connection.
 type Options struct {
-	// The events that the client wants of every job, by their names without job/; []: none.
-	// A name that the server does not know is ignored (capabilities.events lists those that
-	// it does). Default: started, output, patternMatched, watchRemoved, stateChanged,
-	// commandFinished, exited and closed.
+	// The events wanted of every job, by their names without job/; []: none. An unknown name
+	// is ignored (capabilities.events lists the known ones). Default: started, output,
+	// patternMatched, watchRemoved, stateChanged, commandFinished, exited and closed.
 	Events []string `json:"events,omitzero"`
-	// How output bytes are written in job/output. Default text.
+	// The encoding of output in job/output. Default: text.
 	Encoding *Encoding `json:"encoding,omitempty"`
-	// The environment that jobs start from.
+	// The environment from which jobs start.
 	Env *EnvOptions `json:"env,omitempty"`
-	// Limits that the client asks for.
+	// Limits requested by the client.
 	Limits *LimitOptions `json:"limits,omitempty"`
-	// Where output is kept.
+	// Where output is kept, and for how long.
 	Persist *PersistOptions `json:"persist,omitempty"`
 	// The command roots that a start may have: every command that it would run, in pipes,
-	// substitutions and bodies, and what env, sudo, xargs, sh -c and their like are given. A
-	// name stands for that word alone, and one with a slash for exactly that path. A start
-	// with another root is policyDenied, and so is one whose roots cannot all be known.
-	// Default: any; []: none. A server that does not have capabilities.commandPolicy ignores
-	// it.
+	// substitutions and bodies, and those given to env, sudo, xargs, sh -c and the like. A
+	// name stands for that word only, one with a slash for exactly that path. A start with
+	// another root, or with roots that cannot all be known, is policyDenied. Default: any;
+	// []: none. A server without capabilities.commandPolicy ignores it.
 	AllowCommands []string `json:"allowCommands,omitzero"`
 	// The command roots that no start may have. A name stands for that word and for every
-	// path that ends in it, and a path for that path, for the bare word, and for each path
-	// with the same last name that is relative or may otherwise lead there. A start with one
-	// of them is policyDenied, and so is one whose roots cannot all be known. Default: none.
-	// A server that does not have capabilities.commandPolicy ignores it.
+	// path that ends in it; a path stands for that path, for the bare word, and for each
+	// path with the same last name that is relative or may otherwise lead there. A start
+	// with one of them, or with roots that cannot all be known, is policyDenied. Default:
+	// none. A server without capabilities.commandPolicy ignores it.
 	DenyCommands []string `json:"denyCommands,omitzero"`
-	// What the first word of a command stands for, by the word; argv is left alone. It is
-	// replaced before allowCommands and denyCommands are looked at, once, and JobInfo has
-	// the command that came out. Default: none. A server that does not have
-	// capabilities.commandPolicy ignores it.
+	// Replacements for the first word of a command, by that word; argv is not changed. The
+	// word is replaced once, before allowCommands and denyCommands apply, and JobInfo has
+	// the resulting command. Default: none. A server without capabilities.commandPolicy
+	// ignores it.
 	Aliases map[string]string `json:"aliases,omitzero"`
-	// What the person at the client is asked about. Default: nothing. A server that does not
-	// have capabilities.confirm ignores it.
+	// The actions that need a confirmation. Default: none. A server without
+	// capabilities.confirm ignores it.
 	Confirm *ConfirmOptions `json:"confirm,omitempty"`
-	// Who may type where a password is asked for. Default any. A server that does not have
+	// Who may type at a password prompt. Default: any. A server without
 	// capabilities.secretInput ignores it.
 	SecretInput *SecretInput `json:"secretInput,omitempty"`
 }
 
-// ServerInfo: Which program the server is.
+// ServerInfo: The server's program.
 type ServerInfo struct {
 	// The server's name.
 	Name string `json:"name"`
@@ -2001,10 +1975,10 @@ type ServerInfo struct {
 	Version string `json:"version"`
 }
 
-// TreeControlKind: keeper: each job has a small process that contains it. jobObject: each
-// job is an object of the kernel's that contains it. session: a job's processes are
-// looked for when they are needed, by their session and their parents. none: a job's
-// processes are found by their process group alone, or there are no jobs.
+// TreeControlKind: keeper: each job has a small process that contains it. jobObject: a
+// kernel object contains each job. session: a job's processes are found when needed, by
+// their session and their parents. none: a job's processes are found by their process
+// group only, or there are no jobs.
 type TreeControlKind string
 
 // The values of TreeControlKind.
@@ -2015,21 +1989,23 @@ const (
 	TreeControlKindNone      TreeControlKind = "none"
 )
 
-// TreeControl: What job/kill, a timeout and the server's end reach of what a job started.
+// TreeControl: What job/kill, a timeout and the server's end reach of the processes that
+// a job started.
 type TreeControl struct {
 	// How jobs are contained.
 	Kind TreeControlKind `json:"kind"`
-	// What is reached, in words, such as children, groups, sessions, orphans, stopped.
+	// The kinds of processes that are reached, such as children, groups, sessions, orphans,
+	// stopped.
 	Reaches List[string] `json:"reaches"`
 	// Whether a job's processes can outlive the server.
 	SurvivesServer bool `json:"survivesServer"`
-	// What is not reached, in words for people.
+	// What is not reached, for people.
 	NotReached List[string] `json:"notReached"`
 }
 
-// InputDetectionTier: The best that this server on this machine can say of a job that
-// reads input. none: nothing. guess, likely, exact: see the confidence of a wait for
-// input.
+// InputDetectionTier: The best confidence that this server on this machine has for a job
+// that reads input. none: no detection. guess, likely, exact: see the confidence of a
+// wait for input.
 type InputDetectionTier string
 
 // The values of InputDetectionTier.
@@ -2040,30 +2016,30 @@ const (
 	InputDetectionTierExact  InputDetectionTier = "exact"
 )
 
-// InputDetection: Whether the server can tell that a job is waiting for input.
+// InputDetection: Whether the server can detect that a job waits for input.
 type InputDetection struct {
-	// The best confidence that it reaches.
+	// The best confidence.
 	Tier InputDetectionTier `json:"tier"`
-	// What it rests on, or why there is none, in words for people.
+	// The method, or why there is none, for people.
 	Why string `json:"why"`
 }
 
 // ScreenCapabilities: What the server can show of a terminal's screen.
 type ScreenCapabilities struct {
-	// The screen formats; empty where the server has no screen.
+	// The screen formats; empty if the server has no screen.
 	Formats List[string] `json:"formats"`
 }
 
-// LimitSupport: How the server holds a job to a limit.
+// LimitSupport: How the server enforces a limit of jobs.
 type LimitSupport struct {
-	// Who holds the job to it.
+	// The enforcer of the limit.
 	By LimitBy `json:"by"`
-	// What it counts.
+	// The scope of the limit.
 	Per LimitPer `json:"per"`
-	// Whether a job that goes beyond it is ended, with reason limit; if not, the program is
+	// Whether a job that exceeds it is ended, with reason limit; if not, the program is
 	// refused more.
 	Ends bool `json:"ends"`
-	// How exact it is, in words for people.
+	// How exact it is, for people.
 	Why *string `json:"why,omitempty"`
 }
 
@@ -2077,23 +2053,21 @@ const (
 	LevelSupportFull    LevelSupport = "full"
 )
 
-// Capabilities: What this server on this machine really can do. A member that is absent
-// stands for something that the server does not have; further members may come in later
-// versions.
+// Capabilities: What this server on this machine can really do. An absent member means
+// that the server lacks the feature; later versions may add members.
 type Capabilities struct {
-	// The framings of messages that are understood: header (Content-Length), line
-	// (newline-delimited).
+	// The supported framings of messages: header (Content-Length), line (newline-delimited).
 	Framings List[string] `json:"framings"`
 	// The modes in which jobs can be started.
 	Modes List[Mode] `json:"modes"`
-	// The requests and notifications that the server takes.
+	// The accepted requests and notifications.
 	Methods List[string] `json:"methods"`
 	// The events that the server can send, by their names without job/.
 	Events List[string] `json:"events"`
-	// The conditions that a wait may have.
+	// The supported conditions of a wait.
 	Conditions List[string] `json:"conditions"`
-	// The keys that job/write takes. A part in angle brackets stands for each of its kind,
-	// as in Ctrl-<letter>.
+	// The keys for job/write. A part in angle brackets stands for each of its kind, as in
+	// Ctrl-<letter>.
 	Keys List[string] `json:"keys"`
 	// The encodings of job/output.
 	Encodings List[Encoding] `json:"encodings"`
@@ -2103,48 +2077,47 @@ type Capabilities struct {
 	WaitFormats List[string] `json:"waitFormats"`
 	// What ending a job reaches.
 	TreeControl TreeControl `json:"treeControl"`
-	// Whether waiting for input is seen.
+	// Whether waiting for input is detected.
 	InputDetection InputDetection `json:"inputDetection"`
 	// What the server can show of a screen.
 	Screen ScreenCapabilities `json:"screen"`
-	// What programs ask their terminal and the server answers, by the names that xterm's
-	// manual has (DA1, DSR, CPR, DECRQM, XTVERSION and so on); OSC4, OSC10, OSC11 and OSC12
-	// are colours, XTWINOPS sizes. Then queries of job/start and job/subscribe are there.
-	// Absent where the server answers nothing.
+	// The terminal queries that the server answers, by their names in xterm's manual (DA1,
+	// DSR, CPR, DECRQM, XTVERSION and so on); OSC4, OSC10, OSC11 and OSC12 are colours,
+	// XTWINOPS sizes. If present, job/start and job/subscribe have queries. Absent if the
+	// server answers none.
 	Queries []string `json:"queries,omitzero"`
-	// The limits of a job (limits of job/start) that the server can hold it to, by name; one
-	// that is absent is unsupported.
+	// The limits of jobs (limits of job/start) that the server can enforce, by name; an
+	// absent one is unsupported.
 	Limits map[string]LimitSupport `json:"limits,omitzero"`
 	// The signals that the server can send, by name with SIG.
 	Signals List[string] `json:"signals"`
-	// Whether the server takes job/ack.
+	// Whether the server accepts job/ack.
 	Ack bool `json:"ack"`
-	// Whether the server sends client/confirm, and takes options.confirm.
+	// Whether the server sends client/confirm, and accepts options.confirm.
 	Confirm bool `json:"confirm"`
-	// Whether the server sends client/secret. Absent: false.
+	// Whether the server sends client/secret. Absent if not.
 	Secret *bool `json:"secret,omitempty"`
-	// Whether the server takes options.secretInput. Absent: false.
+	// Whether the server accepts options.secretInput. Absent if not.
 	SecretInput *bool `json:"secretInput,omitempty"`
-	// Whether the server takes job/search. Absent: false.
+	// Whether the server has job/search. Absent if not.
 	Search *bool `json:"search,omitempty"`
-	// Whether the server takes options.env.login. Absent: false.
+	// Whether the server accepts options.env.login. Absent if not.
 	LoginEnvironment *bool `json:"loginEnvironment,omitempty"`
-	// The profiles that a start can name, and the variables that each sets unless
-	// options.env.set, env/set, env/unset or the start's own env has the name. Absent: there
-	// are none.
+	// The profiles for a start, and the variables that each sets unless options.env.set,
+	// env/set, env/unset or the start's own env has the name. Absent if there are none.
 	Profiles map[string]map[string]string `json:"profiles,omitzero"`
-	// The families of shells, as platform/get names them, that are given shell integration
-	// when they are started on a terminal; empty or absent where there are none. job/exec,
-	// job/history and job/commandFinished need it.
+	// The families of shells, as in platform/get, that get shell integration when started on
+	// a terminal; empty or absent if there are none. job/exec, job/history and
+	// job/commandFinished need it.
 	ShellIntegration []string `json:"shellIntegration,omitzero"`
-	// Whether job/start and job/run take record: true, which needs files (stateDirectory is
-	// not null). Absent: false.
+	// Whether job/start and job/run accept record: true, which needs files (stateDirectory
+	// is not null). Absent if not.
 	Recordings *bool `json:"recordings,omitempty"`
-	// Whether the server takes options.allowCommands, denyCommands and aliases. Absent:
-	// false.
+	// Whether the server accepts options.allowCommands, denyCommands and aliases. Absent if
+	// not.
 	CommandPolicy *bool `json:"commandPolicy,omitempty"`
 	// How much of each level of the protocol (core, trees, terminal, store, policy) the
-	// server has; a level that is absent is none.
+	// server has; an absent level means none.
 	Levels Map[LevelSupport] `json:"levels"`
 }
 
@@ -2152,143 +2125,140 @@ type Capabilities struct {
 type Platform struct {
 	// The operating system, such as linux, darwin, windows: platform of platform/get.
 	OS string `json:"os"`
-	// The version of the kernel; absent where it is not known.
+	// The version of the kernel; absent if unknown.
 	Version *string `json:"version,omitempty"`
-	// What stands between the parts of a path. It, and the members below, are absent where a
-	// server does not tell them here; platform/get does.
+	// The separator between the parts of a path. It and the members below are absent if a
+	// server does not report them here; platform/get does.
 	PathSeparator *string `json:"pathSeparator,omitempty"`
-	// What stands between two commands that follow each other, for the shell.
+	// The shell's separator between two commands in sequence.
 	CommandSeparator *string `json:"commandSeparator,omitempty"`
-	// What stands before the name of a variable, for the shell.
+	// The shell's prefix of a variable's name.
 	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
-	// What command lines of the shell can have.
+	// Features of the shell's command lines.
 	Features *ShellFeatures `json:"features,omitempty"`
 	// The processor, such as amd64, arm64.
 	Arch string `json:"arch"`
-	// Name of the shell that runs a command where the start names none, such as bash.
+	// Name of the default shell for a command, such as bash.
 	Shell string `json:"shell"`
 	// Absolute path of that shell.
 	ShellPath string `json:"shellPath"`
-	// The longest line in bytes, its end not counted, that a terminal passes on whole while
-	// it edits lines; null where there is no such limit, or where it is not known.
+	// The longest line in bytes, without its line end, that a terminal passes on whole while
+	// it edits lines; null if there is no such limit, or if unknown.
 	CanonicalLineLimit *int64 `json:"canonicalLineLimit"`
 }
 
 // Limits: The limits in effect.
 type Limits struct {
-	// How many jobs may be live at once.
+	// Live jobs at once.
 	MaxJobs int64 `json:"maxJobs"`
-	// The largest message in bytes, either way, as it is encoded.
+	// The largest encoded message in bytes, in both directions.
 	MaxMessageBytes int64 `json:"maxMessageBytes"`
-	// How many bytes of each stream of a job are kept in memory.
+	// Bytes of each stream of a job kept in memory.
 	SpoolMemoryBytes int64 `json:"spoolMemoryBytes"`
-	// How many bytes of each stream of a job are kept in its file; 0 where there are no
-	// files.
+	// Bytes of each stream of a job kept in its file; 0 without files.
 	SpoolDiskBytes int64 `json:"spoolDiskBytes"`
-	// How many bytes all files of this server may have together; 0 where there are none.
+	// Bytes of all files of this server together; 0 without files.
 	SpoolTotalBytes int64 `json:"spoolTotalBytes"`
-	// How many bytes of input may wait for a job to read them.
+	// Bytes of input that may wait for a job to read them.
 	InputQueueBytes int64 `json:"inputQueueBytes"`
-	// How many bytes of each stream of a job may be sent and not acknowledged; absent where
-	// the server has neither job/ack nor whenSlow.
+	// Bytes of each stream of a job that may be sent and not acknowledged; absent if the
+	// server has neither job/ack nor whenSlow.
 	WindowBytes *int64 `json:"windowBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends.
 	ShutdownGraceMs int64 `json:"shutdownGraceMs"`
-	// The least time in milliseconds between two job/screenChanged of a job. Absent where
-	// the server does not know the event; it may be there where no terminals can be had.
+	// The shortest time in milliseconds between two job/screenChanged of a job. Absent if
+	// the server does not have the event; may be present even if there are no terminals.
 	ScreenIntervalMs *int64 `json:"screenIntervalMs,omitempty"`
-	// Milliseconds from its start after which any job is ended; absent: none.
+	// Milliseconds from its start after which any job is ended; absent if unlimited.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
 
-// ConfirmInEffect: What becomes of the actions that options.confirm names.
+// ConfirmInEffect: The treatment of the actions that options.confirm names.
 type ConfirmInEffect struct {
-	// Of job/start and job/run.
+	// For job/start and job/run.
 	Start ConfirmVerdict `json:"start"`
-	// Of job/write.
+	// For job/write.
 	Write ConfirmVerdict `json:"write"`
-	// Of job/kill and job/signal.
+	// For job/kill and job/signal.
 	Kill ConfirmVerdict `json:"kill"`
 }
 
-// Policy: What holds on this connection of all that the params can forbid, as the server
-// has understood them. Of lists there is their length.
+// Policy: All restrictions in effect on this connection, as the server has understood the
+// params. For a list it has the length.
 type Policy struct {
-	// The directory in which jobs start that name none, and against which a relative cwd
-	// counts; absolute. Absent if none was given and the server's own cannot be found out,
-	// as when it is deleted: jobs that need it are then badWorkingDirectory.
+	// The default directory of jobs, and the base of a relative cwd; absolute. Absent if
+	// none was given and the server's own is unknown, such as after it was deleted: jobs
+	// that need it are then badWorkingDirectory.
 	RootDirectory *string `json:"rootDirectory,omitempty"`
-	// How many directories jobs may start in; absent: there is no restriction.
+	// The number of directories in which jobs may start; absent if unrestricted.
 	AllowedDirectories *int64 `json:"allowedDirectories,omitempty"`
-	// How many command roots allowCommands has, 0: nothing may be started; absent: there is
-	// no such list.
+	// The number of command roots in allowCommands, 0: nothing may be started; absent if
+	// there is no such list.
 	AllowCommands *int64 `json:"allowCommands,omitempty"`
-	// How many command roots denyCommands has; absent: it forbids nothing.
+	// The number of command roots in denyCommands; absent if it forbids nothing.
 	DenyCommands *int64 `json:"denyCommands,omitempty"`
-	// What is allowed, asked about and denied. What options.confirm has as ask is deny here
-	// where the client has not got capabilities.confirm.
+	// The actions that are allowed, asked about and denied. ask in options.confirm is deny
+	// here if the client lacks capabilities.confirm.
 	Confirm ConfirmInEffect `json:"confirm"`
-	// Who may type where a password is asked for.
+	// Who may type at a password prompt.
 	SecretInput SecretInput `json:"secretInput"`
 }
 
-// Warning: A member of the params that the server does not know and has ignored.
+// Warning: An unknown member of the params, which was ignored.
 type Warning struct {
 	// JSON pointer (RFC 6901) to it, from the params.
 	Pointer string `json:"pointer"`
-	// What is odd, in words.
+	// A description of the problem, for people.
 	Message string `json:"message"`
-	// The nearest name that is known there; absent if none is near.
+	// The most similar known name; absent if none is similar.
 	DidYouMean *string `json:"didYouMean,omitempty"`
 }
 
 // InitializeParams: All members are optional; unknown ones are ignored at every level,
-// and told in warnings of the result. But a server that has them refuses, as
-// invalidParams, what is nearly one of options, allowedDirectories,
-// options.allowCommands, denyCommands, confirm and secretInput, the members of
-// options.confirm, and options.env.inherit and exclude: misspelt by up to a third of its
-// letters, cut short, or, of the first six, given in options or beside it where it does
-// not belong. No later version names a member so.
+// and listed in warnings of the result. But a server that has them refuses, as
+// invalidParams, misspellings of options, allowedDirectories, options.allowCommands,
+// denyCommands, confirm and secretInput, of the members of options.confirm, and of
+// options.env.inherit and exclude: up to a third of the letters differ, the name is cut
+// short, or one of the first six is inside options instead of beside it or vice versa. No
+// later version adds such names.
 type InitializeParams struct {
-	// The version of the protocol that the client speaks; one that the server does not speak
-	// is unsupportedVersion. Default "1".
+	// The client's protocol version; one that the server does not speak is
+	// unsupportedVersion. Default: "1".
 	ProtocolVersion *string `json:"protocolVersion,omitempty"`
-	// Which program the client is.
+	// The client's program.
 	ClientInfo *ClientInfo `json:"clientInfo,omitempty"`
-	// The client's process id; for logs, never watched. Default null.
+	// The client's process id; for logs, never watched. Default: null.
 	ProcessID Nullable[int64] `json:"processId,omitzero"`
-	// The directory in which jobs start that name none, and against which a relative cwd
-	// counts; absolute. Default: the server's own; if that cannot be found out, only jobs
-	// with an absolute cwd start.
+	// The default directory of jobs, and the base of a relative cwd; absolute. Default: the
+	// server's own; if that is unknown, only jobs with an absolute cwd start.
 	RootDirectory *string `json:"rootDirectory,omitempty"`
-	// A job's cwd, and the files that its start names for stdin, stdout and stderr, must lie
-	// inside one of these, symlinks resolved; absolute. They are the directories that are
-	// there when initialize is read, and count where they lie then; one that is moved or
-	// removed, or put into the place of another, allows nothing. One that is not there is
+	// The directories in one of which a job's cwd, and the files that its start names for
+	// stdin, stdout and stderr, must lie, symlinks resolved; absolute. They are the
+	// directories that exist when initialize is read, at their place then; one that is later
+	// moved, removed or replaced allows nothing. One that does not exist is
 	// badWorkingDirectory. Default: no restriction; an empty list is invalidParams, since it
 	// could be meant for none.
 	AllowedDirectories []string `json:"allowedDirectories,omitzero"`
 	// What the client can answer or send.
 	Capabilities *ClientCapabilities `json:"capabilities,omitempty"`
-	// How the server shall behave.
+	// Settings for this connection.
 	Options *Options `json:"options,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InitializeResult: What the server is, and what it can do.
+// InitializeResult: The server's identity, capabilities and limits.
 type InitializeResult struct {
-	// The version of the protocol that is spoken from here on.
+	// The protocol version in use from here on.
 	ProtocolVersion string `json:"protocolVersion"`
-	// Which program the server is.
+	// The server's program.
 	ServerInfo ServerInfo `json:"serverInfo"`
-	// Unique for this run of the server; the name of its directory in stateDirectory.
+	// Identifies this run of the server; the name of its directory in stateDirectory.
 	SessionID string `json:"sessionId"`
-	// Absolute path of the directory under which output files are kept; null where none are.
+	// Absolute path of the directory for output files; null if there are none.
 	StateDirectory *string `json:"stateDirectory"`
-	// Why stateDirectory is null, and what to do, where files were asked for, or nothing
-	// was, and their place cannot be used; for people. Absent where there is nothing to
-	// tell.
+	// Why stateDirectory is null although memory was not requested, and what to do; for
+	// people. Absent if there is no problem.
 	StateDirectoryError *string `json:"stateDirectoryError,omitempty"`
 	// What the server can do.
 	Capabilities Capabilities `json:"capabilities"`
@@ -2296,65 +2266,67 @@ type InitializeResult struct {
 	Platform Platform `json:"platform"`
 	// The limits in effect.
 	Limits Limits `json:"limits"`
-	// What is restricted. Absent where the server does not tell.
+	// The restrictions in effect. Absent if the server does not report them.
 	Policy *Policy `json:"policy,omitempty"`
-	// The members of the params that were ignored, at any level, sorted by their pointer;
-	// the first 20. Absent for none, and where the server does not tell.
+	// The ignored members of the params, at any level, sorted by pointer; the first 20.
+	// Absent if there are none, or if the server does not report them.
 	Warnings []Warning `json:"warnings,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // InitializedParams: Nothing.
 type InitializedParams struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobAckParams: What was taken.
+// JobAckParams: The acknowledged output.
 type JobAckParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Of which stream.
+	// The stream.
 	Stream Stream `json:"stream"`
-	// Everything before this offset was taken: offset and bytes of a job/output, added.
+	// Everything before this offset was received: the sum of offset and bytes of a
+	// job/output.
 	Offset int64 `json:"offset"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobClosedParams: What is left.
+// JobClosedParams: The processes that remain.
 type JobClosedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// What could not be ended of a job whose keeper was killed; absent if nothing is left.
+	// Processes that could not be ended, if the job's keeper was killed; absent if there are
+	// none.
 	Survivors []Survivor `json:"survivors,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobCommandFinishedParams: Which command, and how it ended.
+// JobCommandFinishedParams: The command, and how it ended.
 type JobCommandFinishedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Names a command of a shell job with shell integration: counted from 1 per job, those
-	// of job/exec as they are asked for, those that are typed as they begin.
+	// Identifies a command of a shell job with shell integration: counted from 1 per job;
+	// commands of job/exec are numbered when requested, typed ones when they begin.
 	CommandID int64 `json:"commandId"`
-	// Its text, at most 4096 bytes; absent where the shell did not tell it.
+	// The text of the command, at most 4096 bytes; absent if the shell did not report it.
 	Command *string `json:"command,omitempty"`
-	// Whether command is cut at its end. Absent: false.
+	// Whether command is cut at its end. Absent if not.
 	Truncated *bool `json:"truncated,omitempty"`
-	// How it came to the shell.
+	// The origin of the command.
 	Origin CommandOrigin `json:"origin"`
-	// Its exit status; null where the shell has ended without telling one.
+	// The exit status; null if the shell ended without reporting one.
 	ExitCode *int64 `json:"exitCode"`
 	// When the shell began it.
 	StartedAt string `json:"startedAt"`
@@ -2362,25 +2334,25 @@ type JobCommandFinishedParams struct {
 	EndedAt string `json:"endedAt"`
 	// Milliseconds from its start to its end.
 	DurationMs int64 `json:"durationMs"`
-	// The shell's directory when it had ended; absent where the shell has ended with it.
+	// The shell's directory at the end of the command; absent if the shell ended with it.
 	Cwd *string `json:"cwd,omitempty"`
-	// Where what it wrote stands in the stream pty, in raw bytes.
+	// The place of its output in the stream pty, in raw bytes.
 	Output OutputRange `json:"output"`
-	// How many commands of this job ended before it and are not told, because too many
-	// events wait for a client that does not read them; job/history has them. Absent: none.
+	// Number of commands of this job that ended before it without an event, because too many
+	// events wait for a slow client; job/history has them. Absent if none.
 	Suppressed *int64 `json:"suppressed,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ExecTimeout: leave: the command goes on, and the answer has finished false; one that
-// still waits in line stays there, and runs later. interrupt: what runs is interrupted,
-// as by job/signal INT, which ends most commands and not the shell, and the answer tells
-// what came of it within two seconds; the interrupt is repeated meanwhile for processes
-// that have not got it, once for those that do not react, and more often if these are a
-// script of a shell; a command that still waits in line is taken out of it and never
-// runs. kill: as interrupt, and what runs in the foreground two seconds later is killed,
-// but not the shell itself; the answer tells what came of it within two seconds more.
+// ExecTimeout: leave: the command goes on, and finished is false in the answer; a command
+// in line stays there, and runs later. interrupt: a running command is interrupted as by
+// job/signal INT, which ends most commands and not the shell, and the answer has the
+// result within two seconds; meanwhile the interrupt is repeated for processes that have
+// not got it, once for those that do not react, and more often for a shell script; a
+// command in line never runs. kill: as interrupt; if the command still runs two seconds
+// later, the foreground processes are killed, but not the shell, and the answer has the
+// result within two seconds more.
 type ExecTimeout string
 
 // The values of ExecTimeout.
@@ -2390,9 +2362,9 @@ const (
 	ExecTimeoutKill      ExecTimeout = "kill"
 )
 
-// IfBusy: queue: the command waits until the shell has run what is before it; where a
-// thousand wait already it is shellBusy. fail: the request is shellBusy where the shell
-// runs a command, or has one in line.
+// IfBusy: queue: the command waits until the shell has run those before it; behind a
+// thousand it is shellBusy. fail: shellBusy if the shell runs a command, or has one in
+// line.
 type IfBusy string
 
 // The values of IfBusy.
@@ -2401,98 +2373,95 @@ const (
 	IfBusyFail  IfBusy = "fail"
 )
 
-// ExecWait: What else ends the request, beside the command's own end, and what the
-// outcome has. The command goes on where one of its conditions holds first. It has no
-// timeoutMs: the one beside it is the only deadline.
+// ExecWait: Conditions that end the request besides the command's own end, and the
+// contents of the outcome. The command goes on if one of them holds first. There is no
+// timeoutMs here: the one beside it is the only deadline.
 type ExecWait struct {
-	// Conditions, of which any ends the request as well. Default: none.
+	// Conditions, of which any ends the request. Default: none.
 	Until []Condition `json:"until,omitzero"`
-	// From where on output counts for conditions and for the outcome. Default: where the
-	// output of the command begins.
+	// The place from which output counts for conditions and for the outcome. Default: the
+	// beginning of the command's output.
 	From json.RawMessage `json:"from,omitempty"`
-	// How much output the result carries; of more, head and tail are kept. The mark between
-	// them does not count. It bounds output, and the outcome's output as well. Default
-	// 16384.
+	// Bytes of output in the result; of more, head and tail are kept. The mark between them
+	// is not counted. It bounds output, and the outcome's output as well. Default: 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// How the outcome's output is written; output is plain in any case. Default plain.
+	// The format of the outcome's output; output is plain in any case. Default: plain.
 	Format *WaitFormat `json:"format,omitempty"`
 	// Whether output and the outcome's output have a mark between head and tail if they were
-	// cut, as truncated.mark has it. An empty text (maxBytes 0) has none. Default true.
+	// cut (see truncated.mark). An empty text (maxBytes 0) has none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
-	// Leaves the echo of what job/write typed last out of the outcome's output, where it is
-	// found. Default false.
+	// Whether to remove the echo of the last job/write, if found, from the outcome's output.
+	// Default: false.
 	StripEcho *bool `json:"stripEcho,omitempty"`
 }
 
-// JobExecParams: Which shell, and what it shall run.
+// JobExecParams: The shell, and the command to run.
 type JobExecParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// The command: any lines that the shell takes from a script. What is not complete, such
-	// as a quote that is never closed, is an error of the shell's and no question for more.
+	// The command: any lines of a script. An incomplete one, such as with a quote that is
+	// never closed, is the shell's own error, without a prompt for more.
 	Command string `json:"command"`
-	// What else ends the request. Absent: the command's end, the shell's and timeoutMs
-	// alone.
+	// Further conditions that end the request. Absent: only the command's end, the shell's
+	// end and timeoutMs.
 	Wait *ExecWait `json:"wait,omitempty"`
-	// Milliseconds from when the request was read after which onTimeout is done, time in
-	// line included; null: never. Default 30000.
+	// Milliseconds from when the request was read until onTimeout applies, including time in
+	// line; null: never. Default: 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// What happens at timeoutMs, and when the request is cancelled; a cancelled command that
-	// still waits in line never runs. Default leave.
+	// The action at timeoutMs, and when the request is cancelled; a cancelled command in
+	// line never runs. Default: leave.
 	OnTimeout *ExecTimeout `json:"onTimeout,omitempty"`
-	// What happens where the shell runs something already. Default queue.
+	// The action if the shell already runs a command. Default: queue.
 	IfBusy *IfBusy `json:"ifBusy,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobExecResult: What has come of the command.
+// JobExecResult: The state of the command.
 type JobExecResult struct {
-	// What ended the request: reason command with index null for the command's own end, else
-	// the condition of wait.until that held, exit where the shell has ended, or timeout. Its
-	// output is empty unless wait has from or format: output has what the command wrote.
+	// What ended the request: reason command with index null for the command's own end; the
+	// condition of wait.until that held; exit if the shell has ended; or timeout. Its output
+	// is empty unless wait has from or format: output has the command's output.
 	Outcome Outcome `json:"outcome"`
-	// What the command has written to the terminal by now, without the prompt and the echo
-	// of the command: escape sequences removed, redrawn lines folded to their last state,
-	// CRLF as LF.
+	// The command's terminal output so far, without the prompt and the echo of the command:
+	// escape sequences removed, redrawn lines in their last state, CRLF as LF.
 	Output string `json:"output"`
-	// What of output was left out; absent if nothing was.
+	// The part of output that was left out; absent if none.
 	Truncated *Truncated `json:"truncated,omitempty"`
-	// The command's exit status; null while it runs, and where the shell has ended, or was
-	// replaced, without telling one.
+	// The command's exit status; null while it runs, and if the shell ended or was replaced
+	// without reporting one.
 	ExitCode *int64 `json:"exitCode"`
-	// The shell's directory when the command had ended; absent where it has not, or the
-	// shell has ended or was replaced with it.
+	// The shell's directory at the end of the command; absent if it has not ended, or if the
+	// shell ended or was replaced with it.
 	Cwd *string `json:"cwd,omitempty"`
-	// Milliseconds from when the shell began the command to its end, or to the answer where
-	// it runs on; 0 where it was not begun.
+	// Milliseconds from the beginning of the command to its end, or to the answer if it runs
+	// on; 0 if it has not begun.
 	DurationMs int64 `json:"durationMs"`
-	// Names the command: for the condition command, job/history and job/commandFinished.
+	// Identifies the command: for the condition command, job/history and
+	// job/commandFinished.
 	CommandID int64 `json:"commandId"`
-	// Whether the command has ended, its shell has or was replaced, or it will never run.
+	// Whether the command has ended, its shell has ended or was replaced, or the command
+	// will never run.
 	Finished bool `json:"finished"`
-	// Whether the command still waits in line for the shell, which has not begun it. Absent:
-	// false.
+	// Whether the command is still in line and has not begun. Absent if not.
 	Queued *bool `json:"queued,omitempty"`
 	// Whether the command was interrupted, or taken out of line, because timeoutMs had
-	// passed. Absent: false.
+	// passed. Absent if not.
 	Interrupted *bool `json:"interrupted,omitempty"`
 	// Whether processes of the command were killed, because interrupts had not ended it
-	// (onTimeout kill). Absent: false.
+	// (onTimeout kill). Absent if not.
 	Killed *bool `json:"killed,omitempty"`
 	// Whether the command has ended because another program has taken the shell's place
-	// (exec): the job is that program now, and has no shell integration any more. Absent:
-	// false.
+	// (exec): the job is that program now, without shell integration. Absent if not.
 	Replaced *bool `json:"replaced,omitempty"`
-	// Where output stands in the stream pty, in raw bytes; of a command that runs on, as far
-	// as it had come. Absent where it was not begun.
+	// The place of output in the stream pty, in raw bytes, as far as it had come. Absent if
+	// the command has not begun.
 	Range *OutputRange `json:"range,omitempty"`
-	// Why the shell could not run the command; absent where it could, or where it is not
-	// known.
+	// Why the shell could not run the command; absent if it could, or if unknown.
 	Hint *Hint `json:"hint,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2500,28 +2469,28 @@ type JobExecResult struct {
 type JobExitedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
 	// How the leader ended.
 	Exit Exit `json:"exit"`
 	// Milliseconds from the job's start to the leader's end.
 	DurationMs int64 `json:"durationMs"`
-	// What the job started and is still alive.
+	// Processes that the job started and that are still alive.
 	Background List[Process] `json:"background"`
-	// Why the shell could not run the command; absent where it could.
+	// Why the shell could not run the command; absent if it could.
 	Hint *Hint `json:"hint,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobGetParams: Which job.
+// JobGetParams: The job to look up.
 type JobGetParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2529,22 +2498,22 @@ type JobGetParams struct {
 type JobGetResult struct {
 	// The job.
 	Job JobInfo `json:"job"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobHistoryParams: Whose commands, and which.
+// JobHistoryParams: The shell job, and the range of its commands.
 type JobHistoryParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// A commandId: only the commands behind that one, the first limit of them; where it is
-	// not listed, those with a greater commandId. Default: the last limit of all.
+	// A commandId: only the first limit commands behind it; if it is not listed, those with
+	// a greater commandId. Default: the last limit of all commands.
 	Since *int64 `json:"since,omitempty"`
-	// How many commands at most. Default 100.
+	// Maximum number of commands. Default: 100.
 	Limit *int64 `json:"limit,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2552,16 +2521,16 @@ type JobHistoryParams struct {
 type JobHistoryResult struct {
 	// The commands, in the order in which the shell began them.
 	Commands List[ShellCommand] `json:"commands"`
-	// Whether there are more, beyond limit or what a message holds: with since behind the
-	// last of commands, without it before the first.
+	// Whether limit or the message size left some out: behind the last of commands with
+	// since, before the first without it.
 	HasMore bool `json:"hasMore"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // SentSignal: A signal that was sent to the job's tree.
 type SentSignal struct {
-	// Its name, such as SIGTERM.
+	// The name of the signal, such as SIGTERM.
 	Signal string `json:"signal"`
 	// Milliseconds from when the kill began.
 	AtMs int64 `json:"atMs"`
@@ -2569,13 +2538,13 @@ type SentSignal struct {
 
 // KilledProcess: A process of the job that is gone.
 type KilledProcess struct {
-	// Its process id.
+	// The process id.
 	PID int64 `json:"pid"`
-	// Its command line as the operating system told it, cut at 256 bytes.
+	// The command line as the operating system reported it, cut to 256 bytes.
 	Command string `json:"command"`
 	// How it ended: the signal that ended it, such as SIGTERM or SIGKILL; self if it exited,
-	// by itself or in its handler of the signal; gone if its own parent took its status, so
-	// that nobody else knows.
+	// by itself or in its handler of the signal; gone if only its own parent knows, which
+	// took its status.
 	How string `json:"how"`
 }
 
@@ -2585,7 +2554,7 @@ type KillReport struct {
 	Signals List[SentSignal] `json:"signals"`
 	// The processes that are gone.
 	Killed List[KilledProcess] `json:"killed"`
-	// What is alive all the same, and why; empty when the tree is gone.
+	// Processes that are still alive, and why; empty if the tree is gone.
 	Survivors List[Survivor] `json:"survivors"`
 	// Whether nothing of the job was alive when the request came.
 	AlreadyClosed bool `json:"alreadyClosed"`
@@ -2593,21 +2562,21 @@ type KillReport struct {
 	Job JobState `json:"job"`
 }
 
-// JobKillParams: What to end, and how. Exactly one of handle and group.
+// JobKillParams: The job or group to end, and how. Exactly one of handle and group.
 type JobKillParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Every live job of this group; there may be none, and then liveGroups says which groups
-	// have some.
+	// Every live job of this group; if there is none, liveGroups lists the groups with live
+	// jobs.
 	Group *string `json:"group,omitempty"`
-	// Milliseconds between TERM and KILL. Default 5000.
+	// Milliseconds between TERM and KILL. Default: 5000.
 	GraceMs *int64 `json:"graceMs,omitempty"`
-	// Whether KILL follows after graceMs; if not, what lives then is told in survivors.
-	// Default true.
+	// Whether KILL follows after graceMs; if not, processes alive then are in survivors.
+	// Default: true.
 	Force *bool `json:"force,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2618,35 +2587,36 @@ type JobKillResult struct {
 	Signals []SentSignal `json:"signals,omitzero"`
 	// By handle: the processes that are gone.
 	Killed []KilledProcess `json:"killed,omitzero"`
-	// By handle: what is alive all the same, and why; empty when the tree is gone.
+	// By handle: processes that are still alive, and why; empty if the tree is gone.
 	Survivors []Survivor `json:"survivors,omitzero"`
 	// By handle: whether nothing of the job was alive when the request came.
 	AlreadyClosed *bool `json:"alreadyClosed,omitempty"`
 	// By handle: the job when the answer was made.
 	Job *JobState `json:"job,omitempty"`
-	// By group: how the end of each job went, in the order of their handles.
+	// By group: how the end of each job went, by handle.
 	Jobs []KillReport `json:"jobs,omitzero"`
-	// By group, where jobs is empty: the groups that live jobs have, at most 64, sorted.
+	// By group, if jobs is empty: the groups with live jobs, at most 64, sorted.
 	LiveGroups []string `json:"liveGroups,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobListParams: Which jobs. Default: all.
+// JobListParams: The jobs to list. Default: all.
 type JobListParams struct {
-	// true: live jobs alone, that is, not closed. false: closed jobs alone. Default: both.
+	// true: only live jobs, that is, jobs not closed. false: only closed jobs. Default:
+	// both.
 	Live *bool `json:"live,omitempty"`
-	// Jobs of this group alone. Default: of any.
+	// Only jobs of this group. Default: any.
 	Group *string `json:"group,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobListResult: The jobs.
 type JobListResult struct {
-	// The jobs, in the order of their handles.
+	// The jobs, by handle.
 	Jobs List[JobInfo] `json:"jobs"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2654,30 +2624,30 @@ type JobListResult struct {
 type JobOutputParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Which stream it came from.
+	// The stream of the output.
 	Stream Stream `json:"stream"`
-	// Offset of its first byte in that stream.
+	// Offset of its first byte in the stream.
 	Offset int64 `json:"offset"`
-	// How many raw bytes it is; at most 65536. More than text or base64 has where queries
-	// are left out (queries of job/start and job/subscribe).
+	// Number of raw bytes; at most 65536. More than text or base64 has if queries are left
+	// out (queries of job/start and job/subscribe).
 	Bytes int64 `json:"bytes"`
-	// The bytes as text; never splits a character of UTF-8.
+	// The bytes as text; never splits a UTF-8 character.
 	Text *string `json:"text,omitempty"`
-	// In place of text: the bytes in base64, where that encoding was asked for, and where
-	// they are no UTF-8.
+	// The bytes in base64, instead of text, if that encoding was requested or if they are
+	// not UTF-8.
 	Base64 *string `json:"base64,omitempty"`
 	// Bytes right before offset that will not come; absent if there are none.
 	Gap *Gap `json:"gap,omitempty"`
-	// Whether these bytes lie beyond the offsets at which job/exited was sent; absent:
-	// false.
+	// Whether these bytes lie beyond the offsets at which job/exited was sent; absent if
+	// not.
 	Late *bool `json:"late,omitempty"`
-	// Whether output of this stream begins anew here, since job/subscribe said from where:
-	// offset does not follow from what was sent before; absent: false.
+	// Whether output of this stream begins anew here, because of job/subscribe with from:
+	// offset does not follow from what was sent before; absent if not.
 	Restart *bool `json:"restart,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -2685,44 +2655,44 @@ type JobOutputParams struct {
 type JobPatternMatchedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Which watch, as in JobInfo.watches.
+	// The watch, as in JobInfo.watches.
 	WatchID int64 `json:"watchId"`
-	// The text that matched.
+	// The matched text.
 	Match string `json:"match"`
-	// The capture groups from 1 on; null for one that took no part.
+	// The capture groups from 1 on; null for one that did not take part.
 	Groups List[*string] `json:"groups"`
-	// The named capture groups; null for one that took no part.
+	// The named capture groups; null for one that did not take part.
 	Named Map[*string] `json:"named"`
 	// The line on which the match starts, as far as it has come, at most 4096 bytes.
 	Line string `json:"line"`
-	// The stream in which it matched.
+	// The stream of the match.
 	Stream Stream `json:"stream"`
 	// Offset of the match's first raw byte.
 	Offset int64 `json:"offset"`
-	// Offset of the first raw byte after the match. On the screen this and offset are the
-	// place in the output up to which it was drawn.
+	// Offset of the first raw byte after the match. On the screen this and offset are both
+	// the offset up to which the screen is drawn.
 	EndOffset int64 `json:"endOffset"`
-	// On the screen: the row in which the match begins, from 0. Absent where the pattern
-	// looks at output.
+	// On the screen: the row in which the match begins, from 0. Absent for a pattern on
+	// output.
 	Row *int64 `json:"row,omitempty"`
 	// On the screen: the column in which it begins, from 0.
 	Col *int64 `json:"col,omitempty"`
-	// How many matches of this watch were left out since the last one that was told, because
-	// they came too fast; absent: none.
+	// Number of matches of this watch left out since the last one sent, because they came
+	// too fast; absent if none.
 	Suppressed *int64 `json:"suppressed,omitempty"`
-	// Whether match, groups and named are cut, each at its end, because the message would
-	// have been longer than maxMessageBytes; offset and endOffset are those of the whole
-	// match. Absent: false.
+	// Whether match, groups and named are cut at their ends, because the message would have
+	// exceeded maxMessageBytes; offset and endOffset are those of the whole match. Absent if
+	// not.
 	Truncated *bool `json:"truncated,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ReadFormat: text: the bytes as they came, as a string. plain: escape sequences removed,
-// redrawn lines folded to their last state. base64: the bytes as they came, in base64.
+// ReadFormat: text: the bytes as they came, as a string. plain: without escape sequences,
+// redrawn lines in their last state. base64: the bytes as they came, in base64.
 type ReadFormat string
 
 // The values of ReadFormat.
@@ -2732,89 +2702,89 @@ const (
 	ReadFormatBase64 ReadFormat = "base64"
 )
 
-// JobReadParams: What to read, of which job.
+// JobReadParams: The output to read.
 type JobReadParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Where to begin; negative: so many bytes before the end. Default: the read cursor, of
-	// which there is one per job and stream, and which only reads without offset move.
+	// Where to begin; negative: so many bytes before the end. Default: the read cursor; each
+	// job has one per stream, moved only by reads without offset.
 	Offset *int64 `json:"offset,omitempty"`
-	// Which stream; needed where the job has two. Default: the only one.
+	// The stream; required if the job has two. Default: the only one.
 	Stream *Stream `json:"stream,omitempty"`
-	// How many raw bytes at most. Default 65536.
+	// Maximum number of raw bytes. Default: 65536.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// Milliseconds to wait for the first byte where there is none. Default 0.
+	// Milliseconds to wait for a first byte if there is none. Default: 0.
 	WaitMs *int64 `json:"waitMs,omitempty"`
-	// How the output is written. Default text.
+	// The format of the output. Default: text.
 	Format *ReadFormat `json:"format,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobReadResult: What was read: text, or base64.
+// JobReadResult: The output: text, or base64.
 type JobReadResult struct {
 	// The output, in format text or plain.
 	Text *string `json:"text,omitempty"`
-	// In place of text: the bytes in base64, where format is base64, and where it is text
-	// and they are no UTF-8.
+	// The bytes in base64, instead of text, if format is base64, or if it is text and they
+	// are not UTF-8.
 	Base64 *string `json:"base64,omitempty"`
-	// Offset of the first raw byte that was read.
+	// Offset of the first raw byte of the output.
 	Offset int64 `json:"offset"`
-	// Offset of the first raw byte that was not.
+	// Offset of the first raw byte behind the output.
 	NextOffset int64 `json:"nextOffset"`
-	// Whether there is more to read at once.
+	// Whether more output can be read at once.
 	HasMore bool `json:"hasMore"`
-	// Bytes before offset that were asked for and are not kept any more; absent if there are
+	// Bytes before offset that were requested and are no longer kept; absent if there are
 	// none.
 	Gap *Gap `json:"gap,omitempty"`
 	// The job when the answer was made.
 	Job JobState `json:"job"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobRemoveParams: What is asked for.
+// JobRemoveParams: The job to remove.
 type JobRemoveParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Whether its files stay where they are. Default false.
+	// Whether to keep its files. Default: false.
 	KeepFiles *bool `json:"keepFiles,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobRemoveResult: Nothing.
 type JobRemoveResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobResizeParams: What is asked for.
+// JobResizeParams: The job, and the new size.
 type JobResizeParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// Width in columns.
 	Cols int64 `json:"cols"`
 	// Height in rows.
 	Rows int64 `json:"rows"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobResizeResult: Nothing.
 type JobResizeResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// OnTimeout: kill: the job is ended as by job/kill, its reason is timeout. background:
-// the job goes on, and the answer has exit null.
+// OnTimeout: kill: the job is ended as by job/kill, with reason timeout. background: the
+// job goes on, and exit is null in the answer.
 type OnTimeout string
 
 // The values of OnTimeout.
@@ -2823,9 +2793,9 @@ const (
 	OnTimeoutBackground OnTimeout = "background"
 )
 
-// RunFormat: plain: escape sequences removed, redrawn lines folded to their last state.
-// text: the output as it came, as a string. base64: the bytes as they came, in base64,
-// and no text.
+// RunFormat: plain: without escape sequences, redrawn lines in their last state. text:
+// the output as it came, as a string. base64: the bytes as they came, in base64, and no
+// text.
 type RunFormat string
 
 // The values of RunFormat.
@@ -2835,145 +2805,139 @@ const (
 	RunFormatBase64 RunFormat = "base64"
 )
 
-// JobRunParams: What to run, and how. Exactly one of command and argv.
+// JobRunParams: The command to run, and how. Exactly one of command and argv.
 type JobRunParams struct {
-	// A command line for the shell. Excludes argv. An interactive shell is started with
-	// job/start.
+	// A command line for the shell. Excludes argv. For an interactive shell use job/start.
 	Command *string `json:"command,omitempty"`
 	// A program and its arguments, run without a shell. Excludes command. Errors:
 	// commandNotFound, permissionDenied.
 	Argv []string `json:"argv,omitzero"`
-	// The shell that runs command: a path, or a name that is looked for on the job's PATH.
-	// Default: platform.shellPath of initialize.
+	// The shell that runs command: a path, or a name on the job's PATH. Default:
+	// platform.shellPath of initialize.
 	Shell *string `json:"shell,omitempty"`
-	// The directory in which the job starts; a relative one counts from rootDirectory.
-	// Symlinks and .. mean what they mean to the system. Default: rootDirectory. Errors:
+	// The directory in which the job starts; a relative one counts from rootDirectory. The
+	// system resolves symlinks and .. as usual. Default: rootDirectory. Errors:
 	// badWorkingDirectory, directoryNotAllowed.
 	Cwd *string `json:"cwd,omitempty"`
 	// Variables to set in the job's environment; null unsets one. Default: none.
 	Env map[string]*string `json:"env,omitzero"`
-	// Which variables the job gets for the kind of use; env comes on top of them. A server
-	// without capabilities.profiles refuses any but interactive (unsupported). Default
-	// interactive.
+	// The profile of variables that the job gets; env overrides them. Without
+	// capabilities.profiles any but interactive is unsupported. Default: interactive.
 	Profile *ProfileName `json:"profile,omitempty"`
-	// Whether the job has a terminal. Default pipe.
+	// Whether the job has a terminal. Default: pipe.
 	Mode *Mode `json:"mode,omitempty"`
-	// Width of the terminal in columns. Default 80.
+	// Width of the terminal in columns. Default: 80.
 	Cols *int64 `json:"cols,omitempty"`
-	// Height of the terminal in rows. Default 24.
+	// Height of the terminal in rows. Default: 24.
 	Rows *int64 `json:"rows,omitempty"`
-	// A name for the job, to be used wherever a handle is asked for. Default: none. Errors:
-	// nameInUse.
+	// A name for the job, usable wherever a handle is. Default: none. Errors: nameInUse.
 	Name *string `json:"name,omitempty"`
 	// A label that jobs may share, to list and kill them together. Default: none.
 	Group *string `json:"group,omitempty"`
-	// What the job is for, in words for people. Default: none.
+	// The purpose of the job, for people. Default: none.
 	Description *string `json:"description,omitempty"`
-	// Pipe mode: what the job reads. Default null.
+	// Pipe mode: the job's input. Default: null.
 	Stdin json.RawMessage `json:"stdin,omitempty"`
-	// Pipe mode: where the job's errors go. Default separate.
+	// Pipe mode: the destination of the job's errors. Default: separate.
 	Stderr *StderrTarget `json:"stderr,omitempty"`
-	// Pipe mode: a file for the job's stdout, in place of the stream. A relative path counts
+	// Pipe mode: a file for the job's stdout instead of the stream. A relative path counts
 	// from cwd; with stderr merge both go there. It is not streamed, not redacted and has no
 	// limit. Errors: outputFileError, directoryNotAllowed.
 	StdoutFile *string `json:"stdoutFile,omitempty"`
-	// Pipe mode: the same for stderr, and not with stderr merge or discard; may name the
-	// same file as stdoutFile. Errors: outputFileError, directoryNotAllowed.
+	// Pipe mode: the same for stderr, not with stderr merge or discard; may be the same file
+	// as stdoutFile. Errors: outputFileError, directoryNotAllowed.
 	StderrFile *string `json:"stderrFile,omitempty"`
-	// Whether session.cast is written into the job's outputDirectory: an asciicast of
-	// version 3 with what the job wrote, what was typed into it, each new size of its
-	// terminal and its exit, at their times. Secret values are replaced in it; left out is
-	// what was typed with secret or while the terminal did not show it, but to programs that
-	// read the keyboard raw. It is complete at job/closed. A server without
-	// capabilities.recordings, or that keeps output in memory alone, refuses true
-	// (unsupported). Default false.
+	// Whether to write session.cast into the job's outputDirectory: an asciicast of version
+	// 3 with the job's output, its typed input, each new terminal size and its exit, with
+	// their times. Secret values are replaced in it. It omits input with secret, and input
+	// typed while the terminal did not show it, except to programs that read the keyboard
+	// raw. It is complete at job/closed. true is unsupported without
+	// capabilities.recordings, or if output is kept in memory only. Default: false.
 	Record *bool `json:"record,omitempty"`
 	// Milliseconds from the start after which the job is ended, with all that it started, as
-	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
-	// jobTimeoutMs of initialize is shorter, that counts. Default: none.
+	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. A shorter
+	// jobTimeoutMs of initialize has precedence. Default: none.
 	KillAfterMs *int64 `json:"killAfterMs,omitempty"`
-	// What the job may take; capabilities.limits says which of these the server can hold it
-	// to, and how. One that it cannot is unsupported. Default: none.
+	// Limits of the job; capabilities.limits says which of these the server can enforce, and
+	// how. Any other is unsupported. Default: none.
 	Limits *JobLimits `json:"limits,omitempty"`
-	// Patterns to watch for from the first byte on; their watchIds count from 1 in this
-	// order. Default: none. Errors: invalidPattern.
+	// Patterns to watch from the first byte on; their watchIds count from 1 in this order.
+	// Default: none. Errors: invalidPattern.
 	Watch []Watch `json:"watch,omitzero"`
-	// The events of this job that this connection wants, by their names without job/.
-	// Default: none; a job that goes on in the background, or has left something that does,
-	// sends its events from the answer on, started first, output from where the answer ends.
-	// []: none, then too.
+	// The events of this job for this connection, by their names without job/. Default:
+	// none; but a job that goes on in the background, or has left processes that do, sends
+	// the connection's events after the answer, started first, and output from where the
+	// answer ends. []: none, even then.
 	Events []EventName `json:"events,omitzero"`
-	// Milliseconds after which onTimeout is done; null: never. Default 30000.
+	// Milliseconds until onTimeout applies; null: never. Default: 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// What happens at timeoutMs, and when the request is cancelled. Default kill.
+	// The action at timeoutMs, and when the request is cancelled. Default: kill.
 	OnTimeout *OnTimeout `json:"onTimeout,omitempty"`
-	// How many bytes of output per stream the result carries, counted in the format asked
-	// for; if there are more, head and tail are kept. The mark between them does not count.
-	// Default 65536.
+	// Bytes of output per stream in the result, in the requested format; of more, head and
+	// tail are kept. The mark between them is not counted. Default: 65536.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// Milliseconds for which pipes that others hold open are still read after the command's
-	// exit. Default 500.
+	// Milliseconds after the command's exit during which pipes that other processes hold
+	// open are still read. Default: 500.
 	DrainMs *int64 `json:"drainMs,omitempty"`
-	// How the output is written. Default plain.
+	// The format of the output. Default: plain.
 	Format *RunFormat `json:"format,omitempty"`
-	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
-	// it. base64 and an empty text (maxBytes 0) have none. Default true.
+	// Whether a cut text has a mark between head and tail (see truncated.mark). base64 and
+	// an empty text (maxBytes 0) have none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobRunResult: How the command ended, and what it wrote. Of a pipe job stdout and stderr
-// (absent where stderr is merged or discarded, or where it goes to a file), of a terminal
-// job output. With format base64 a stream comes as bytes alone, under its name with
-// Base64. With plain and text it comes as text, in which bytes that are not UTF-8 are
-// U+FFFD; if there are any, they are beside it in base64: the same head and tail with
-// text, and with plain the whole output if it has no more than maxBytes.
+// JobRunResult: How the command ended, and its output. A pipe job has stdout and stderr
+// (absent if stderr is merged or discarded, or for a stream that goes to a file), a
+// terminal job has output. With format base64 a stream is bytes only, under its name with
+// Base64. With plain and text it is text, in which bytes that are not UTF-8 are U+FFFD;
+// if there are any, base64 is present as well: of the same head and tail with text; with
+// plain of the whole output, if that has no more than maxBytes.
 type JobRunResult struct {
-	// How the command ended; null while it runs on in the background.
+	// How the command ended; null while it goes on in the background.
 	Exit *Exit `json:"exit"`
-	// Whether timeoutMs passed before the command ended. What killAfterMs has ended is told
-	// by exit.reason alone.
+	// Whether timeoutMs passed before the command ended. The effect of killAfterMs shows in
+	// exit.reason only.
 	TimedOut bool `json:"timedOut"`
-	// What a pipe job wrote to stdout; absent where that goes to a file.
+	// The stdout of a pipe job; absent if it goes to a file.
 	Stdout *string `json:"stdout,omitempty"`
-	// The bytes of stdout in base64, without a mark: in its place with format base64, and
-	// beside it if they are not UTF-8.
+	// The bytes of stdout in base64, without a mark: instead of it with format base64, and
+	// besides it if they are not UTF-8.
 	StdoutBase64 *string `json:"stdoutBase64,omitempty"`
-	// What a pipe job wrote to stderr, where that is a stream of its own.
+	// The stderr of a pipe job, if it is a stream of its own.
 	Stderr *string `json:"stderr,omitempty"`
-	// The bytes of stderr in base64, without a mark: in its place with format base64, and
-	// beside it if they are not UTF-8.
+	// The bytes of stderr in base64, without a mark: instead of it with format base64, and
+	// besides it if they are not UTF-8.
 	StderrBase64 *string `json:"stderrBase64,omitempty"`
-	// What a terminal job wrote.
+	// The output of a terminal job.
 	Output *string `json:"output,omitempty"`
-	// The bytes of output in base64, without a mark: in its place with format base64, and
-	// beside it if they are not UTF-8.
+	// The bytes of output in base64, without a mark: instead of it with format base64, and
+	// besides it if they are not UTF-8.
 	OutputBase64 *string `json:"outputBase64,omitempty"`
-	// For each stream that was longer than maxBytes, by its name (pty, stdout, stderr): what
-	// was left out. Absent if nothing was.
+	// The part left out of each stream longer than maxBytes, by the stream's name (pty,
+	// stdout, stderr). Absent if none.
 	Truncated map[string]Truncated `json:"truncated,omitzero"`
-	// Whether all that the job will ever write was seen: false where it runs on, or where
-	// something that it started still held its output open after drainMs. It speaks of
-	// streams: who still writes into a file of stdoutFile or stderrFile is not looked at.
+	// Whether the server has seen all output that the job will ever write: false if it runs
+	// on, or if a process that it started still held its output open after drainMs. It is
+	// about streams, not about writers to a stdoutFile or stderrFile.
 	OutputComplete bool `json:"outputComplete"`
-	// Milliseconds from the start to the command's end, or to the answer where it runs on.
+	// Milliseconds from the start to the command's end, or to the answer if it runs on.
 	DurationMs int64 `json:"durationMs"`
 	// The job when the answer was made.
 	Job JobState `json:"job"`
-	// The wait for input in which the job was when timeoutMs had passed; absent where it was
-	// in none that is known. The command then asks somebody: answer it, or start it so that
-	// it does not ask.
+	// The job's wait for input when timeoutMs had passed; absent if none is known. The
+	// command asks a question: answer it, or start the command so that it does not ask.
 	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
-	// Why the shell could not run the command; absent where it could.
+	// Why the shell could not run the command; absent if it could.
 	Hint *Hint `json:"hint,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // ScreenFormat: text: each row as a string. cells: each row as runs of characters in one
-// style. ansi: a string that makes another terminal show the same, with both of its
-// screens, cursor and modes. png: a picture.
+// style. ansi: a string that makes another terminal show the same, with both screens,
+// cursor and modes. png: a picture.
 type ScreenFormat string
 
 // The values of ScreenFormat.
@@ -2984,28 +2948,27 @@ const (
 	ScreenFormatPng   ScreenFormat = "png"
 )
 
-// JobScreenParams: Of which job, and how.
+// JobScreenParams: The job, and the format of its screen.
 type JobScreenParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// How the screen is written; capabilities.screen.formats has those that the server
-	// knows. Default text.
+	// The format of the screen; capabilities.screen.formats lists the supported ones.
+	// Default: text.
 	Format *ScreenFormat `json:"format,omitempty"`
-	// How many lines are wanted of what has left the screen at its top, as far as they are
-	// kept; not for a png. Default 0.
+	// Number of lines above the screen, as far as they are kept; not for a png. Default: 0.
 	Scrollback *int64 `json:"scrollback,omitempty"`
-	// Whether blanks at the ends of lines are left out, in format text. Default true.
+	// Whether to leave out blanks at line ends, in format text. Default: true.
 	Trim *bool `json:"trim,omitempty"`
-	// A revision of an earlier answer: if nothing has changed since, the answer says
-	// unchanged, and has no screen. Absent: the screen comes in any case.
+	// The revision of an earlier answer: if nothing has changed since, the answer has
+	// unchanged, and no screen. Absent: the screen comes in any case.
 	SinceRevision *int64 `json:"sinceRevision,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// Underline: The kind of a line below characters.
+// Underline: The style of an underline.
 type Underline string
 
 // The values of Underline.
@@ -3017,46 +2980,46 @@ const (
 	UnderlineDashed Underline = "dashed"
 )
 
-// ScreenRun: Characters of a row that stand side by side in one style. A member of the
-// style that is absent is the terminal's default, or false.
+// ScreenRun: Adjacent characters of a row in one style. An absent member of the style
+// means the terminal's default, or false.
 type ScreenRun struct {
 	// The column in which it begins, from 0.
 	Col int64 `json:"col"`
-	// How many columns it takes; a wide character takes two.
+	// Its width in columns; a wide character takes two.
 	Width int64 `json:"width"`
-	// The characters; places where nothing was written are blanks.
+	// The characters; unwritten places are blanks.
 	Text string `json:"text"`
-	// The colour of the characters.
+	// The text colour.
 	Fg json.RawMessage `json:"fg,omitempty"`
-	// The colour behind them.
+	// The background colour.
 	Bg json.RawMessage `json:"bg,omitempty"`
-	// Whether it is bold.
+	// Whether the text is bold.
 	Bold *bool `json:"bold,omitempty"`
-	// Whether it is faint.
+	// Whether the text is faint.
 	Faint *bool `json:"faint,omitempty"`
-	// Whether it is italic.
+	// Whether the text is italic.
 	Italic *bool `json:"italic,omitempty"`
-	// Whether it blinks.
+	// Whether the text blinks.
 	Blink *bool `json:"blink,omitempty"`
 	// Whether the two colours are swapped.
 	Inverse *bool `json:"inverse,omitempty"`
-	// Whether it cannot be seen, as a password.
+	// Whether the text is invisible, like a password.
 	Invisible *bool `json:"invisible,omitempty"`
-	// Whether it is crossed out.
+	// Whether the text is struck through.
 	Strike *bool `json:"strike,omitempty"`
-	// Whether there is a line above it.
+	// Whether there is a line above the text.
 	Overline *bool `json:"overline,omitempty"`
-	// The line below it; absent: none.
+	// The style of the underline; absent if none.
 	Underline *Underline `json:"underline,omitempty"`
-	// The colour of that line; absent: that of the characters.
+	// The colour of the underline; absent: the text colour.
 	UnderlineColor json.RawMessage `json:"underlineColor,omitempty"`
-	// The address that the program has given for it (OSC 8).
+	// The address that the program has set for it (OSC 8).
 	Link *string `json:"link,omitempty"`
 }
 
-// MouseMode: Which events of the mouse the program has asked for. off: none. x10:
-// presses. normal: presses, releases and the wheel. button: movements while a button is
-// down as well. any: all movements.
+// MouseMode: The mouse events that the program has requested. off: none. x10: presses.
+// normal: presses, releases and the wheel. button: also movements while a button is down.
+// any: all movements.
 type MouseMode string
 
 // The values of MouseMode.
@@ -3068,7 +3031,7 @@ const (
 	MouseModeAny    MouseMode = "any"
 )
 
-// MouseEncoding: How it has asked to be told of them.
+// MouseEncoding: The encoding of mouse events that the program has requested.
 type MouseEncoding string
 
 // The values of MouseEncoding.
@@ -3080,84 +3043,82 @@ const (
 	MouseEncodingSgrPixels MouseEncoding = "sgrPixels"
 )
 
-// TerminalModes: What the program has asked of its terminal that decides what keys,
-// pastes and the mouse send.
+// TerminalModes: The terminal modes set by the program that affect what keys, pastes and
+// the mouse send.
 type TerminalModes struct {
 	// Whether arrows, Home and End are sent in application mode.
 	ApplicationCursor bool `json:"applicationCursor"`
-	// Whether the keypad is.
+	// Whether the keypad is in application mode.
 	ApplicationKeypad bool `json:"applicationKeypad"`
-	// Whether a paste is marked as one.
+	// Whether pastes are bracketed.
 	BracketedPaste bool `json:"bracketedPaste"`
-	// Whether the program wants to be told when its window has the focus.
+	// Whether the program has requested events when its window gets or loses the focus.
 	FocusEvents bool `json:"focusEvents"`
-	// Which events of the mouse it wants.
+	// The mouse events that it has requested.
 	Mouse MouseMode `json:"mouse"`
-	// How it wants them.
+	// The encoding of mouse events.
 	MouseEncoding MouseEncoding `json:"mouseEncoding"`
 }
 
-// JobScreenResult: The screen. One of lines, cells, ansi and png is there, by the format,
-// unless unchanged is.
+// JobScreenResult: The screen. One of lines, cells, ansi and png is present, by the
+// format, unless unchanged is.
 type JobScreenResult struct {
-	// Format text: the rows, from the top, one for each.
+	// Format text: the rows, from the top.
 	Lines []string `json:"lines,omitzero"`
-	// Format cells: the rows, from the top, each as a list of runs from the left. Places
+	// Format cells: the rows, from the top, each a list of runs from the left. Places
 	// without a run are empty.
 	Cells [][]ScreenRun `json:"cells,omitzero"`
-	// Format ansi: what to write to a terminal of the same size that was just switched on.
+	// Format ansi: the output that makes a fresh terminal of the same size show this screen.
 	Ansi *string `json:"ansi,omitempty"`
 	// Format png: the picture, in base64.
 	Png *string `json:"png,omitempty"`
-	// Format text, where scrollback was asked for: what came before the first row, oldest
-	// first.
+	// Format text, if scrollback was requested: the lines above the first row, oldest first.
 	ScrollbackLines []string `json:"scrollbackLines,omitzero"`
-	// Format cells, the same.
+	// Format cells, if scrollback was requested: the same as runs.
 	ScrollbackCells [][]ScreenRun `json:"scrollbackCells,omitzero"`
-	// Whether the revision is that of sinceRevision; absent: it is not.
+	// Whether the revision is that of sinceRevision; absent if not.
 	Unchanged *bool `json:"unchanged,omitempty"`
-	// Where the next character goes.
+	// The position of the next character.
 	Cursor ScreenCursor `json:"cursor"`
-	// The width of the screen in columns.
+	// The screen's width in columns.
 	Cols int64 `json:"cols"`
-	// Its height in rows.
+	// The screen's height in rows.
 	Rows int64 `json:"rows"`
-	// The terminal's title; empty where it has none.
+	// The terminal's title; empty if it has none.
 	Title string `json:"title"`
-	// Whether the program has switched to the alternate screen, as those do that take all of
-	// it.
+	// Whether the alternate screen is shown, as by full-screen programs.
 	Alternate bool `json:"alternate"`
-	// What the program has asked of its terminal.
+	// The terminal modes set by the program.
 	Modes TerminalModes `json:"modes"`
-	// Counts the changes of this job's screen.
+	// Counts the visible changes of this job's screen.
 	Revision int64 `json:"revision"`
 	// All output of the terminal before this offset is drawn.
 	Offset int64 `json:"offset"`
 	// Whether the screen was drawn from less than all output, since too much came at once or
-	// some is not kept: parts may be wrong until the program has drawn them anew. Absent:
-	// false.
+	// some is not kept: parts may be wrong until the program has drawn them anew. Absent if
+	// not.
 	Approximate *bool `json:"approximate,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobScreenChangedParams: How far the screen has come.
+// JobScreenChangedParams: The revision of the screen.
 type JobScreenChangedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Counts the changes of this job's screen.
+	// Counts the visible changes of this job's screen.
 	Revision int64 `json:"revision"`
 	// All output of the terminal before this offset is drawn.
 	Offset int64 `json:"offset"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// SearchTarget: What is looked at. plain: the output with escape sequences removed; CR
-// and LF stay. raw: the bytes as they came.
+// SearchTarget: What is searched. plain: the output without escape sequences; CR and LF
+// stay. raw: the bytes as they came.
 type SearchTarget string
 
 // The values of SearchTarget.
@@ -3166,9 +3127,8 @@ const (
 	SearchTargetRaw   SearchTarget = "raw"
 )
 
-// SearchCursor: Where a search goes on: at the matches of this stream that begin at
-// offset or later, or, where it is reversed, before it; then the streams and jobs behind
-// it.
+// SearchCursor: The place where a search goes on: at the matches of this stream that
+// begin at offset or later (reversed: before it), then in the streams and jobs behind it.
 type SearchCursor struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
@@ -3176,29 +3136,29 @@ type SearchCursor struct {
 	Stream Stream `json:"stream"`
 	// The offset.
 	Offset int64 `json:"offset"`
-	// Whether the search is reversed. Absent: false.
+	// Whether the search is reversed. Absent if not.
 	Reverse *bool `json:"reverse,omitempty"`
-	// Where the server can take up a reversed search that was too much for one answer:
-	// offsets before offset, ascending. Absent: nowhere else.
+	// Places where the server can resume a reversed search that was too long for one answer:
+	// offsets before offset, ascending. Absent if there are none.
 	Marks []int64 `json:"marks,omitzero"`
-	// The end of the stream's output from which a negative from or to is counted, as it was
-	// when the search came to the stream. Absent: neither is negative.
+	// The end of the stream's output from which a negative from or to counts, as of when the
+	// search reached the stream. Absent if neither is negative.
 	End *int64 `json:"end,omitempty"`
-	// Which search of which server the cursor is of, in a form that is the server's own.
+	// Identifies the search and the server of the cursor, in the server's own form.
 	Search string `json:"search"`
 }
 
-// Searched: How much was looked at for one answer.
+// Searched: The amount of output searched for one answer.
 type Searched struct {
-	// The jobs whose output was looked at.
+	// The number of jobs whose output was searched.
 	Jobs int64 `json:"jobs"`
-	// The raw bytes of it, without what is not kept any more; 0 where from is behind the
-	// end, or where the output went to a file of the program's own.
+	// The raw bytes searched, without what is no longer kept; 0 if from is beyond the end,
+	// or if the output went to a stdoutFile or stderrFile.
 	Bytes int64 `json:"bytes"`
 }
 
-// SearchEnd: What has ended a search before all was searched. matches: maxMatches. bytes:
-// maxBytes. time: timeoutMs.
+// SearchEnd: The bound that ended a search early. matches: maxMatches. bytes: maxBytes.
+// time: timeoutMs.
 type SearchEnd string
 
 // The values of SearchEnd.
@@ -3212,39 +3172,39 @@ const (
 type SearchMatch struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// The stream in which it matched.
+	// The stream of the match.
 	Stream Stream `json:"stream"`
 	// Offset of the match's first raw byte, as job/read takes it.
 	Offset int64 `json:"offset"`
 	// Offset of the first raw byte after the match.
 	EndOffset int64 `json:"endOffset"`
-	// The text that matched.
+	// The matched text.
 	Text string `json:"text"`
-	// The capture groups from 1 on; null for one that took no part. Absent where the pattern
-	// has none.
+	// The capture groups from 1 on; null for one that did not take part. Absent if the
+	// pattern has none.
 	Groups []*string `json:"groups,omitzero"`
-	// The named capture groups; null for one that took no part. Absent where the pattern has
-	// none.
+	// The named capture groups; null for one that did not take part. Absent if the pattern
+	// has none.
 	Named map[string]*string `json:"named,omitzero"`
 	// The line on which the match starts, plain, without its line break (LF or CR), at most
-	// 4096 bytes: of a longer one what is around the start of the match.
+	// 4096 bytes: of a longer line the part around the start of the match.
 	Line string `json:"line"`
-	// The lines before that one, at most context of them, each plain and at most 4096 bytes;
-	// only what is kept within 64 KiB. Absent where context is 0.
+	// Up to context lines before that line, each plain and at most 4096 bytes; only those
+	// kept within 64 KiB. Absent if context is 0.
 	Before []string `json:"before,omitzero"`
-	// The same of the lines after the one on which the match ends.
+	// The same for the lines after the line on which the match ends.
 	After []string `json:"after,omitzero"`
 	// Whether texts of this match are cut: text, groups and lines have at most 4096 bytes
-	// each, and one match with its lines no more than about maxBytes. Absent: false.
+	// each, and a match with its lines no more than about maxBytes. Absent if not.
 	Truncated *bool `json:"truncated,omitempty"`
-	// Whether the limit of about 64 KiB on how far a match is followed may have decided
-	// where this one begins or ends. What stands at its end, as $ or a lookahead, may hold
-	// for that reason alone. Absent: false.
+	// Whether the limit of about 64 KiB on a match may have set the beginning or end of this
+	// one. A condition at its end, such as $ or a lookahead, may hold for that reason alone.
+	// Absent if not.
 	Limited *bool `json:"limited,omitempty"`
 }
 
-// SearchGap: A part of a stream that was to be searched and is not there any more,
-// because a cap dropped it.
+// SearchGap: A range that should have been searched and is no longer stored, because a
+// cap dropped it.
 type SearchGap struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
@@ -3256,88 +3216,85 @@ type SearchGap struct {
 	To int64 `json:"to"`
 }
 
-// JobSearchParams: What to look for, and where. Exactly one of pattern and literal; not
-// both handle and group.
+// JobSearchParams: The text to find, and where to search. Exactly one of pattern and
+// literal; not both handle and group.
 type JobSearchParams struct {
-	// The job whose output is searched: its handle or its name. Default: each job that has
-	// started. Errors: jobNotFound.
+	// The job to search, by handle or name. Default: every started job. Errors: jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// In place of handle: each job of this group, closed ones as well; there may be none,
-	// and then groups says which there are.
+	// Every job of this group, including closed ones, instead of handle; if there is none,
+	// groups lists the existing groups.
 	Group *string `json:"group,omitempty"`
 	// An ECMAScript regular expression of 1 to 4096 characters.
 	Pattern *string `json:"pattern,omitempty"`
-	// In place of pattern: a text that is looked for as it stands, of 1 to 2048 characters.
-	// It is found much faster.
+	// A text of 1 to 2048 characters to find literally, instead of pattern. Much faster.
 	Literal *string `json:"literal,omitempty"`
 	// ECMAScript flags, each at most once: i (ignore case), m (^ and $ at each line), s (.
-	// matches line breaks), u (Unicode). A literal takes i alone. Default: m with a pattern,
+	// matches line breaks), u (Unicode). A literal takes only i. Default: m with a pattern,
 	// none with a literal.
 	Flags *string `json:"flags,omitempty"`
-	// Whether a match of the pattern may reach over line ends. Otherwise each line is
-	// searched by itself, without its LF: \s and [^:] match none, ^ and $ are the edges of
-	// the line, whatever flags says, and a pattern that names a line break is invalidParams.
-	// A literal is found as it stands either way. Default: whether flags has s.
+	// Whether a match of the pattern may span lines. If not, each line is searched by
+	// itself, without its LF: \s and [^:] match no LF, ^ and $ are the edges of the line,
+	// whatever flags says, and a pattern that names a line break is invalidParams. It does
+	// not affect a literal. Default: whether flags has s.
 	Multiline *bool `json:"multiline,omitempty"`
-	// What is looked at. Default plain.
+	// What is searched. Default: plain.
 	On *SearchTarget `json:"on,omitempty"`
-	// The stream to search. Absent: each stream.
+	// The stream to search. Absent: every stream.
 	Stream *Stream `json:"stream,omitempty"`
-	// Where in each stream a match may begin at the earliest; negative: so many bytes before
-	// the end, as it is when the search comes to the stream; with a cursor, as it was then.
-	// Default: at the first byte.
+	// The earliest beginning of a match in each stream; negative: so many bytes before the
+	// end, as of when the search reaches the stream, and kept by the cursor. Default: the
+	// first byte.
 	From *int64 `json:"from,omitempty"`
-	// Where a match may begin no more, and not less than from; negative: so many bytes
-	// before the end, as with from. Default: at the end.
+	// Matches must begin before this offset, which is not below from; negative: so many
+	// bytes before the end, as for from. Default: the end.
 	To *int64 `json:"to,omitempty"`
-	// Whether the same matches come in the opposite order: those of the job that was started
-	// last first, and in it the last one. Default false.
+	// Whether the same matches come in the opposite order: first those of the job started
+	// last, and of these the last one. Default: false.
 	Reverse *bool `json:"reverse,omitempty"`
-	// How many lines before and after each match are wanted. Default 0.
+	// Number of lines before and after each match. Default: 0.
 	Context *int64 `json:"context,omitempty"`
-	// How many matches at most. Default 100.
+	// Maximum number of matches. Default: 100.
 	MaxMatches *int64 `json:"maxMatches,omitempty"`
-	// How many bytes of text, those of all matches and lines together, about; at most a
-	// sixteenth of maxMessageBytes. One match is told in any case. Default 65536.
+	// Approximate maximum of bytes in all matches and lines together; at most a sixteenth of
+	// maxMessageBytes. One match is returned in any case. Default: 65536.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// Milliseconds after which the search ends with what it has found; null: never. Time
-	// that it waits for others is not counted. Default 30000.
+	// Milliseconds after which the search ends with the matches so far; null: never. Time
+	// spent waiting for other searches is not counted. Default: 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// The cursor of an answer to the same search of the same server, as it came: the search
-	// goes on there. One of any other search is invalidParams; the same are searches that
-	// differ in context, maxMatches, maxBytes and timeoutMs alone. Where its job was
-	// removed, the search goes on with the jobs behind it.
+	// The cursor of an answer to the same search of the same server, unchanged: the search
+	// goes on there. That of any other search is invalidParams; only context, maxMatches,
+	// maxBytes and timeoutMs may differ. If its job was removed, the search goes on with the
+	// next jobs.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobSearchResult: What was found.
+// JobSearchResult: The matches, and how far the search came.
 type JobSearchResult struct {
 	// The matches, in the order of handles, of the streams of a job (stdout before stderr),
-	// and of offsets; in the opposite order where reverse is set.
+	// and of offsets; in the opposite order with reverse.
 	Matches List[SearchMatch] `json:"matches"`
-	// Whether not all was searched. Then stoppedBy and cursor are there.
+	// Whether not all was searched. Then stoppedBy and cursor are present.
 	Truncated bool `json:"truncated"`
-	// What has ended the search early.
+	// The bound that ended the search early.
 	StoppedBy *SearchEnd `json:"stoppedBy,omitempty"`
-	// For the next request: where this search goes on, so that no match is told twice and
-	// none is left out. Each answer's is further on: by offset or, reversed, where time was
-	// over before a match was known, by marks.
+	// The place where the next request goes on without repeating or losing a match. Each
+	// answer's is further on: by offset or, if time ran out in a reversed search before a
+	// match was known, by marks.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
-	// How much was looked at for this answer: nothing found in 0 bytes says nothing.
+	// The amount of output searched for this answer: no match in 0 bytes proves nothing.
 	Searched *Searched `json:"searched,omitempty"`
-	// By group, where no job of it is known: the groups that known jobs have, at most 64,
-	// sorted.
+	// By group, if no known job has it: the groups of known jobs, at most 64, sorted.
 	Groups []string `json:"groups,omitzero"`
-	// What was to be searched and is not kept any more; absent: nothing.
+	// Ranges that should have been searched and are no longer kept; absent if none.
 	Gaps []SearchGap `json:"gaps,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // SignalTarget: foreground: the process group in the terminal's foreground, as for a key;
-// in pipe mode the leader's group. leader: the command alone. tree: every process of the
+// in pipe mode the leader's group. leader: the command only. tree: every process of the
 // job.
 type SignalTarget string
 
@@ -3348,7 +3305,7 @@ const (
 	SignalTargetTree       SignalTarget = "tree"
 )
 
-// SignalReport: What became of the signal at one job.
+// SignalReport: The result of the signal for one job.
 type SignalReport struct {
 	// The job.
 	Handle int64 `json:"handle"`
@@ -3356,45 +3313,45 @@ type SignalReport struct {
 	Name *string `json:"name,omitempty"`
 	// Whether it was sent.
 	Sent bool `json:"sent"`
-	// Why it was not sent: the kind of the error that the request by handle would have got;
-	// absent where it was.
+	// The kind of the error that the request by handle would have got; absent if the signal
+	// was sent.
 	Kind *string `json:"kind,omitempty"`
-	// The same in a sentence for people; absent where it was sent.
+	// The error's message, for people; absent if the signal was sent.
 	Message *string `json:"message,omitempty"`
 }
 
-// JobSignalParams: What to send, and to whom. Exactly one of handle and group.
+// JobSignalParams: The signal, and its target. Exactly one of handle and group.
 type JobSignalParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Every live job of this group; there may be none, and then liveGroups says which groups
-	// have some.
+	// Every live job of this group; if there is none, liveGroups lists the groups with live
+	// jobs.
 	Group *string `json:"group,omitempty"`
 	// The signal's name, with or without SIG, such as INT or SIGUSR1; capabilities.signals
-	// has them.
+	// lists them.
 	Signal string `json:"signal"`
-	// Who gets it. Default foreground.
+	// The processes that get it. Default: foreground.
 	Target *SignalTarget `json:"target,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobSignalResult: By handle: nothing. By group: jobs.
 type JobSignalResult struct {
-	// By group: what became of it at each job, in the order of their handles.
+	// By group: the result for each job, by handle.
 	Jobs []SignalReport `json:"jobs,omitzero"`
-	// By group, where jobs is empty: the groups that live jobs have, at most 64, sorted.
+	// By group, if jobs is empty: the groups with live jobs, at most 64, sorted.
 	LiveGroups []string `json:"liveGroups,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // ShellIntegrationMode: auto: an interactive shell of a family that
-// capabilities.shellIntegration lists gets it, whether it is the default shell, that of
-// shell, or started by argv; whatever else is started is left as it is. off: no shell
-// gets it.
+// capabilities.shellIntegration lists gets shell integration, whether it is the default
+// shell, that of shell, or started by argv; other programs are not affected. off: no
+// shell gets it.
 type ShellIntegrationMode string
 
 // The values of ShellIntegrationMode.
@@ -3403,86 +3360,83 @@ const (
 	ShellIntegrationModeOff  ShellIntegrationMode = "off"
 )
 
-// JobStartParams: What to start, and how. At most one of command and argv.
+// JobStartParams: The program to start, and how. At most one of command and argv.
 type JobStartParams struct {
-	// A command line for the shell. Excludes argv. Neither: an interactive shell.
+	// A command line for the shell. Excludes argv. With neither, an interactive shell.
 	Command *string `json:"command,omitempty"`
 	// A program and its arguments, run without a shell. Excludes command. Errors:
 	// commandNotFound, permissionDenied.
 	Argv []string `json:"argv,omitzero"`
-	// The shell that runs command: a path, or a name that is looked for on the job's PATH.
-	// Default: platform.shellPath of initialize.
+	// The shell that runs command: a path, or a name on the job's PATH. Default:
+	// platform.shellPath of initialize.
 	Shell *string `json:"shell,omitempty"`
-	// The directory in which the job starts; a relative one counts from rootDirectory.
-	// Symlinks and .. mean what they mean to the system. Default: rootDirectory. Errors:
+	// The directory in which the job starts; a relative one counts from rootDirectory. The
+	// system resolves symlinks and .. as usual. Default: rootDirectory. Errors:
 	// badWorkingDirectory, directoryNotAllowed.
 	Cwd *string `json:"cwd,omitempty"`
 	// Variables to set in the job's environment; null unsets one. Default: none.
 	Env map[string]*string `json:"env,omitzero"`
-	// Which variables the job gets for the kind of use; env comes on top of them. A server
-	// without capabilities.profiles refuses any but interactive (unsupported). Default
-	// interactive.
+	// The profile of variables that the job gets; env overrides them. Without
+	// capabilities.profiles any but interactive is unsupported. Default: interactive.
 	Profile *ProfileName `json:"profile,omitempty"`
-	// Whether the job has a terminal. Default pty; where no terminal can be had and mode was
-	// not given, the job starts in pipe mode and says so in modeReason.
+	// Whether the job has a terminal. Default: pty; if mode is absent and no terminal can be
+	// had, the job starts in pipe mode, and modeReason says why.
 	Mode *Mode `json:"mode,omitempty"`
-	// Width of the terminal in columns. Default 80.
+	// Width of the terminal in columns. Default: 80.
 	Cols *int64 `json:"cols,omitempty"`
-	// Height of the terminal in rows. Default 24.
+	// Height of the terminal in rows. Default: 24.
 	Rows *int64 `json:"rows,omitempty"`
-	// A name for the job, to be used wherever a handle is asked for. Default: none. Errors:
-	// nameInUse.
+	// A name for the job, usable wherever a handle is. Default: none. Errors: nameInUse.
 	Name *string `json:"name,omitempty"`
 	// A label that jobs may share, to list and kill them together. Default: none.
 	Group *string `json:"group,omitempty"`
-	// What the job is for, in words for people. Default: none.
+	// The purpose of the job, for people. Default: none.
 	Description *string `json:"description,omitempty"`
-	// Pipe mode: what the job reads. Default null.
+	// Pipe mode: the job's input. Default: null.
 	Stdin json.RawMessage `json:"stdin,omitempty"`
-	// Pipe mode: where the job's errors go. Default separate.
+	// Pipe mode: the destination of the job's errors. Default: separate.
 	Stderr *StderrTarget `json:"stderr,omitempty"`
-	// Pipe mode: a file for the job's stdout, in place of the stream. A relative path counts
+	// Pipe mode: a file for the job's stdout instead of the stream. A relative path counts
 	// from cwd; with stderr merge both go there. It is not streamed, not redacted and has no
 	// limit. Errors: outputFileError, directoryNotAllowed.
 	StdoutFile *string `json:"stdoutFile,omitempty"`
-	// Pipe mode: the same for stderr, and not with stderr merge or discard; may name the
-	// same file as stdoutFile. Errors: outputFileError, directoryNotAllowed.
+	// Pipe mode: the same for stderr, not with stderr merge or discard; may be the same file
+	// as stdoutFile. Errors: outputFileError, directoryNotAllowed.
 	StderrFile *string `json:"stderrFile,omitempty"`
-	// Whether session.cast is written into the job's outputDirectory: an asciicast of
-	// version 3 with what the job wrote, what was typed into it, each new size of its
-	// terminal and its exit, at their times. Secret values are replaced in it; left out is
-	// what was typed with secret or while the terminal did not show it, but to programs that
-	// read the keyboard raw. It is complete at job/closed. A server without
-	// capabilities.recordings, or that keeps output in memory alone, refuses true
-	// (unsupported). Default false.
+	// Whether to write session.cast into the job's outputDirectory: an asciicast of version
+	// 3 with the job's output, its typed input, each new terminal size and its exit, with
+	// their times. Secret values are replaced in it. It omits input with secret, and input
+	// typed while the terminal did not show it, except to programs that read the keyboard
+	// raw. It is complete at job/closed. true is unsupported without
+	// capabilities.recordings, or if output is kept in memory only. Default: false.
 	Record *bool `json:"record,omitempty"`
 	// Milliseconds from the start after which the job is ended, with all that it started, as
-	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
-	// jobTimeoutMs of initialize is shorter, that counts. Default: none.
+	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. A shorter
+	// jobTimeoutMs of initialize has precedence. Default: none.
 	KillAfterMs *int64 `json:"killAfterMs,omitempty"`
-	// What the job may take; capabilities.limits says which of these the server can hold it
-	// to, and how. One that it cannot is unsupported. Default: none.
+	// Limits of the job; capabilities.limits says which of these the server can enforce, and
+	// how. Any other is unsupported. Default: none.
 	Limits *JobLimits `json:"limits,omitempty"`
-	// Patterns to watch for from the first byte on; their watchIds count from 1 in this
-	// order. Default: none. Errors: invalidPattern.
+	// Patterns to watch from the first byte on; their watchIds count from 1 in this order.
+	// Default: none. Errors: invalidPattern.
 	Watch []Watch `json:"watch,omitzero"`
-	// The events of this job that this connection wants, by their names without job/; []:
-	// none. Default: options.events of initialize.
+	// The events of this job for this connection, by their names without job/; []: none.
+	// Default: options.events of initialize.
 	Events []EventName `json:"events,omitzero"`
-	// Whether an interactive shell on a terminal is given shell integration, which job/exec,
-	// job/history and job/commandFinished need. Default auto.
+	// Whether an interactive shell on a terminal gets shell integration, which job/exec,
+	// job/history and job/commandFinished need. Default: auto.
 	ShellIntegration *ShellIntegrationMode `json:"shellIntegration,omitempty"`
-	// Whether the output that is sent of this job has what its programs ask their terminal,
-	// and who answers that, until job/subscribe says otherwise; with events [] it is
-	// forgotten, and the server answers. Default keep.
+	// The handling of terminal queries: whether sent output contains them, and who answers,
+	// until job/subscribe changes it; with events [] it is forgotten, and the server
+	// answers. Default: keep.
 	Queries *Queries `json:"queries,omitempty"`
-	// What becomes of output that this client is too slow for, from the first byte on, until
-	// job/subscribe says otherwise. Where output is not among events it counts once
-	// job/subscribe asks for that; with events [] it is forgotten. Default spool.
+	// The treatment of output that this client is too slow for, from the first byte on,
+	// until job/subscribe changes it. If events lacks output, it applies once job/subscribe
+	// requests that; with events [] it is forgotten. Default: spool.
 	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
-	// What the answer waits for. Absent: the answer comes as soon as the job runs.
+	// A wait for the answer. Absent: the answer comes as soon as the job runs.
 	Wait *Wait `json:"wait,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3490,9 +3444,9 @@ type JobStartParams struct {
 type JobStartResult struct {
 	// The job.
 	Job JobInfo `json:"job"`
-	// How the wait ended; absent where none was asked for.
+	// How the wait ended; absent if none was requested.
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3500,23 +3454,22 @@ type JobStartResult struct {
 type JobStartedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// The id of the request that started the job, as it was spelled.
+	// The id of the request that started the job, as spelled.
 	RequestID json.RawMessage `json:"requestId"`
 	// The job.
 	Job JobInfo `json:"job"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// Change: What has changed. status: a signal stopped the leader, or it goes on. title,
-// cwd, bell: what the program told its terminal. size: the terminal's, by job/resize.
-// foreground: what runs in the terminal's foreground. outputFile: an output file cannot
-// be written any more. shellIntegration: another program has taken the place of the
-// shell, whose commands could be told apart. Clients should ignore names that they do not
-// know.
+// Change: The name of a changed property. status: a signal stopped the leader, or it goes
+// on. title, cwd, bell: set by a program in the terminal. size: of the terminal, by
+// job/resize. foreground: the terminal's foreground process. outputFile: an output file
+// can no longer be written. shellIntegration: another program has taken the place of a
+// shell with integration. Clients should ignore unknown names.
 type Change string
 
 // The values of Change.
@@ -3533,49 +3486,48 @@ const (
 
 // Size: The size of a terminal.
 type Size struct {
-	// Its width in columns.
+	// The width in columns.
 	Cols int64 `json:"cols"`
-	// Its height in rows.
+	// The height in rows.
 	Rows int64 `json:"rows"`
 }
 
-// JobStateChangedParams: What has changed, and how it is now. Of the values those are
-// there that changed names.
+// JobStateChangedParams: The changed properties, with their present values. Only values
+// that changed names are present.
 type JobStateChangedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// What has changed.
+	// The names of the changed properties.
 	Changed List[Change] `json:"changed"`
-	// What the job is doing: running or stopped.
+	// The job's status: running or stopped.
 	Status *Status `json:"status,omitempty"`
-	// The signal that stopped the leader, with SIG; absent unless status is there and
-	// stopped.
+	// The signal that stopped the leader, with SIG; present only if status is stopped.
 	Signal *string `json:"signal,omitempty"`
 	// The title of the job's terminal, at most 4096 bytes; empty if there is none any more.
 	Title *string `json:"title,omitempty"`
-	// The directory in which the program says that it works; JobInfo has it as
-	// currentDirectory. Empty: it is not known any more.
+	// The working directory that the program has reported, currentDirectory in JobInfo.
+	// Empty if it is no longer known.
 	Cwd *string `json:"cwd,omitempty"`
-	// How often the terminal's bell rang since the start.
+	// Number of times that the terminal's bell rang since the start.
 	Bell *int64 `json:"bell,omitempty"`
 	// The size of the job's terminal.
 	Size *Size `json:"size,omitempty"`
-	// What runs in the terminal's foreground, as in JobInfo; null: it is not known.
+	// The terminal's foreground process, as in JobInfo; null if unknown.
 	Foreground Nullable[Process] `json:"foreground,omitzero"`
-	// Which output file cannot be written, and why; there where changed names outputFile.
+	// The output file that cannot be written, and the reason; present if changed names
+	// outputFile.
 	OutputFileError *OutputFileError `json:"outputFileError,omitempty"`
-	// The family of the shell where the job has shell integration, as in JobInfo; null: it
-	// has none any more.
+	// The shell's family, as in JobInfo; null if the job no longer has shell integration.
 	ShellIntegration Nullable[string] `json:"shellIntegration,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // SubscribeFromKeyword: start: the first byte of each stream, as far as it is kept. now:
-// when the request takes effect.
+// the moment the request takes effect.
 type SubscribeFromKeyword string
 
 // The values of SubscribeFromKeyword.
@@ -3584,30 +3536,32 @@ const (
 	SubscribeFromKeywordNow   SubscribeFromKeyword = "now"
 )
 
-// JobSubscribeParams: What is asked for, of which job.
+// JobSubscribeParams: The job, and the new settings. A job is new if the connection
+// currently has no events of it.
 type JobSubscribeParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// The events wanted from now on; empty: none, as after job/unsubscribe. Absent: those
-	// that were asked for last; of a job of which none are heard, those of initialize, and
-	// all but screenChanged where these are none.
+	// The events wanted from now on; empty: none, as after job/unsubscribe. Absent:
+	// unchanged; for a new job options.events of initialize, or, if that is empty, all but
+	// screenChanged.
 	Events []EventName `json:"events,omitzero"`
-	// How output is written from now on. Absent: as it was; of a job of which nothing is
-	// heard, as initialize says.
+	// The encoding of output from now on. Absent: unchanged; for a new job options.encoding
+	// of initialize.
 	Encoding *Encoding `json:"encoding,omitempty"`
-	// From where on output is sent; the first job/output of each stream then has restart.
-	// Absent: it goes on where it stands, also after a time without output, and from now
-	// where none of this job was asked for yet or since job/unsubscribe.
+	// The place from which output is sent; the next job/output of each stream then has
+	// restart. Absent: output goes on from its position, also after a time without output;
+	// it begins at now if output of this job was not requested yet, or not since
+	// job/unsubscribe.
 	From json.RawMessage `json:"from,omitempty"`
-	// Whether output from now on has what programs ask their terminal, and who answers what
-	// they ask from now on. Absent: as it was; of a job of which nothing is heard, keep.
+	// The handling of terminal queries from now on: whether output contains them, and who
+	// answers. Absent: unchanged; for a new job keep.
 	Queries *Queries `json:"queries,omitempty"`
-	// What becomes of output that this client is too slow for. Absent: as it was; of a job
-	// of which nothing is heard, spool.
+	// The treatment of output that this client is too slow for. Absent: unchanged; for a new
+	// job spool.
 	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3616,70 +3570,70 @@ type JobSubscribeResult struct {
 	// The job when the subscription took effect: a client that subscribes after job/exited
 	// sees in streams where the output ends. Older servers leave it out.
 	Job *JobState `json:"job,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobUnsubscribeParams: Of which job.
+// JobUnsubscribeParams: The job.
 type JobUnsubscribeParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobUnsubscribeResult: Nothing.
 type JobUnsubscribeResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobUnwatchParams: What is asked for.
+// JobUnwatchParams: The watch to end.
 type JobUnwatchParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// The watch, as job/watch answered it or JobInfo.watches lists it.
+	// The watch, as returned by job/watch or listed in JobInfo.watches.
 	WatchID int64 `json:"watchId"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobUnwatchResult: Nothing.
 type JobUnwatchResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobWaitParams: What to wait for: a wait, and whose.
+// JobWaitParams: The job, and the wait.
 type JobWaitParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// The conditions; may be empty: then the leader's end or the timeout ends the wait.
+	// The conditions; if empty, the leader's end or the timeout ends the wait.
 	Until List[Condition] `json:"until"`
-	// From where on output counts. Default unread: the highest nextOffset that a wait or a
-	// cursor read has returned.
+	// The place from which output counts. Default: unread: the highest nextOffset that a
+	// wait or a cursor read has returned.
 	From json.RawMessage `json:"from,omitempty"`
-	// Milliseconds after which the wait ends with reason timeout; null: never. Default
+	// Milliseconds after which the wait ends with reason timeout; null: never. Default:
 	// 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// How much output per stream the outcome carries, counted in the format asked for; of
-	// more, head and tail are kept. The mark between them does not count. Default 16384.
+	// Output per stream in the outcome, in bytes of the requested format; of more, head and
+	// tail are kept. The mark between them is not counted. Default: 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
-	// How the output is written. Default plain.
+	// The format of the output. Default: plain.
 	Format *WaitFormat `json:"format,omitempty"`
-	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
-	// it. An empty text (maxBytes 0) has none. Default true.
+	// Whether a cut text has a mark between head and tail (see truncated.mark). An empty
+	// text (maxBytes 0) has none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
-	// Leaves the echo of what was typed last out of the outcome's output, where it is found;
-	// offsets go on counting it. Default false.
+	// Whether to remove the echo of the last input, if found, from the outcome's output;
+	// offsets still count it. Default: false.
 	StripEcho *bool `json:"stripEcho,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -3687,44 +3641,43 @@ type JobWaitParams struct {
 type JobWaitResult struct {
 	// How the wait ended.
 	Outcome Outcome `json:"outcome"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobWaitingForInputParams: Which wait for input, and what is known of it.
+// JobWaitingForInputParams: The wait for input.
 type JobWaitingForInputParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Whether it waits. If not, the wait named by waitId is over, and all the rest is
-	// absent.
+	// Whether the job waits. If not, the wait with this waitId is over, and the other
+	// members are absent.
 	Waiting bool `json:"waiting"`
-	// Names the wait; for ifWaiting of job/write.
+	// Identifies the wait; for ifWaiting of job/write.
 	WaitID string `json:"waitId"`
-	// Whether the job does anything beside.
+	// Whether the job does other things as well.
 	State *InputState `json:"state,omitempty"`
-	// What it reads. A job without a terminal reads lines.
+	// The kind of input. A job without a terminal reads lines.
 	Kind *InputKind `json:"kind,omitempty"`
 	// When the wait was first seen.
 	Since *string `json:"since,omitempty"`
-	// The line on which the cursor stands, as a person sees it, without blanks at its end,
-	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
-	// was written last, or of the other where that one has come to its end.
+	// The line of the cursor as displayed, without trailing blanks, at most 1024 characters.
+	// For a job without a terminal: the last line of the stream that was written last, or of
+	// the other one if that has ended.
 	Prompt *string `json:"prompt,omitempty"`
-	// The process that reads; absent where it is not known.
+	// The reading process; absent if unknown.
 	PID *int64 `json:"pid,omitempty"`
-	// What this rests on, in words for people.
+	// The evidence, for people.
 	Why *string `json:"why,omitempty"`
-	// How surely it is known.
+	// How certain the wait is.
 	Confidence *InputConfidence `json:"confidence,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// WatchFrom: start: all the output that is kept counts, and then what comes. now: what
-// comes.
+// WatchFrom: start: stored output counts, and later output. now: only later output.
 type WatchFrom string
 
 // The values of WatchFrom.
@@ -3733,10 +3686,10 @@ const (
 	WatchFromNow   WatchFrom = "now"
 )
 
-// JobWatchParams: What is asked for.
+// JobWatchParams: The job, and the pattern to watch.
 type JobWatchParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
 	// An ECMAScript regular expression of 1 to 4096 characters, as in a start's watch.
@@ -3744,63 +3697,63 @@ type JobWatchParams struct {
 	// ECMAScript flags, each at most once: i (ignore case), m (^ and $ at each line), s (.
 	// matches line breaks), u (Unicode). Default: none.
 	Flags *string `json:"flags,omitempty"`
-	// What the pattern looks at. Default plain.
+	// What the pattern is matched against. Default: plain.
 	On *WatchTarget `json:"on,omitempty"`
-	// Whether the watch ends with its first match. Default false.
+	// Whether the watch ends with its first match. Default: false.
 	Once *bool `json:"once,omitempty"`
-	// The stream to look at. Absent: each stream of the job.
+	// The stream to match. Absent: every stream of the job.
 	Stream *Stream `json:"stream,omitempty"`
-	// From where on output counts; on the screen, start: what it shows already counts, now:
-	// once it shows more output. Default now.
+	// The place from which output counts. On the screen, start: the present screen counts;
+	// now: only once it shows later output. Default: now.
 	From *WatchFrom `json:"from,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobWatchResult: The watch.
 type JobWatchResult struct {
-	// The watch's number, counted from 1 per job, those of the start first.
+	// The watch's number, counted from 1 per job; those of the start come first.
 	WatchID int64 `json:"watchId"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobWatchRemovedParams: Which watch, and why.
+// JobWatchRemovedParams: The watch, and the reason.
 type JobWatchRemovedParams struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// Counts from 1 what was sent to this connection for this job: a missing number means a
-	// fault.
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
 	Seq int64 `json:"seq"`
-	// Which watch, as in JobInfo.watches.
+	// The watch, as in JobInfo.watches.
 	WatchID int64 `json:"watchId"`
-	// What the pattern did, for a person to read.
+	// What went wrong with the pattern, for people.
 	Reason string `json:"reason"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// SendItem: One thing to send: exactly one of text, key, paste, mouse and base64; count
+// SendItem: One item to send: exactly one of text, key, paste, mouse and base64; count
 // goes with key.
 type SendItem struct {
-	// Text to send as it is.
+	// Text, sent as it is.
 	Text *string `json:"text,omitempty"`
 	// A key's name, as in keys. Terminal only (notInteractive). Errors: invalidKey.
 	Key *string `json:"key,omitempty"`
-	// How often the key is pressed. Default 1.
+	// How many times the key is pressed. Default: 1.
 	Count *int64 `json:"count,omitempty"`
-	// Text to paste as a terminal does: line ends become carriage returns, other control
-	// characters but tabs are removed, and where the program has asked for it (bracketed
-	// paste) it stands between ESC [ 200 ~ and ESC [ 201 ~. Into a pipe it goes as it is.
+	// Text, pasted as by a terminal: line ends become carriage returns, other control
+	// characters except tabs are removed, and if the program has requested bracketed paste,
+	// it is enclosed in ESC [ 200 ~ and ESC [ 201 ~. Into a pipe it is sent unchanged.
 	Paste *string `json:"paste,omitempty"`
-	// An event of the mouse, encoded as the program has asked for. One that it has not asked
-	// for is invalidParams. Terminal only (notInteractive).
+	// A mouse event, in the encoding that the program has requested. An event that it has
+	// not requested is invalidParams. Terminal only (notInteractive).
 	Mouse *MouseEvent `json:"mouse,omitempty"`
-	// Bytes to send as they are, in base64 (RFC 4648, section 4, with its padding).
+	// Bytes in base64 (RFC 4648, section 4, with padding), sent as they are.
 	Base64 *string `json:"base64,omitempty"`
 }
 
-// MouseAction: What happened with the mouse. move: it moved, with button held down where
+// MouseAction: The kind of a mouse event. move: the mouse moved, with button held down if
 // one is given.
 type MouseAction string
 
@@ -3815,7 +3768,7 @@ const (
 	MouseActionWheelRight MouseAction = "wheelRight"
 )
 
-// MouseButton: A button of the mouse.
+// MouseButton: A mouse button.
 type MouseButton string
 
 // The values of MouseButton.
@@ -3825,7 +3778,7 @@ const (
 	MouseButtonRight  MouseButton = "right"
 )
 
-// KeyModifier: A key that is held meanwhile.
+// KeyModifier: A modifier key that is held down.
 type KeyModifier string
 
 // The values of KeyModifier.
@@ -3835,71 +3788,71 @@ const (
 	KeyModifierCtrl  KeyModifier = "Ctrl"
 )
 
-// MouseEvent: An event of the mouse. A click is a press and a release.
+// MouseEvent: A mouse event. A click is a press and a release.
 type MouseEvent struct {
-	// What happened with the mouse. move: it moved, with button held down where one is
+	// The kind of a mouse event. move: the mouse moved, with button held down if one is
 	// given.
 	Action MouseAction `json:"action"`
-	// Which button. Absent: left for press and release, none for move. The wheel has none
+	// The button. Absent: left for press and release, none for move. Not for the wheel
 	// (invalidParams).
 	Button *MouseButton `json:"button,omitempty"`
 	// The row, counted from 0; within the terminal (invalidParams).
 	Row int64 `json:"row"`
 	// The column, counted from 0; within the terminal (invalidParams).
 	Col int64 `json:"col"`
-	// The keys that are held meanwhile. Default: none.
+	// The modifier keys held down. Default: none.
 	Modifiers []KeyModifier `json:"modifiers,omitzero"`
 }
 
-// JobWriteParams: What to send, to which job. Send excludes input and keys.
+// JobWriteParams: The job, and the input to send. send excludes input and keys.
 type JobWriteParams struct {
-	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
-	// never the pid), or its name: then the job started last under that name. Errors:
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// Text to send as it is. On a terminal that edits lines, a line over
-	// platform.canonicalLineLimit is refused whole as lineTooLong. A pipe job without stdin
-	// open is notInteractive. Default: none.
+	// Text, sent as it is. On a terminal that edits lines, a line over
+	// platform.canonicalLineLimit is refused whole as lineTooLong. A pipe job without open
+	// stdin is notInteractive. Default: none.
 	Input *string `json:"input,omitempty"`
-	// Keys to press after input, in order. Terminal only (notInteractive). One unknown name:
-	// nothing at all is sent (invalidKey). Default: none.
+	// Keys to press after input, in order. Terminal only (notInteractive). With an unknown
+	// name nothing at all is sent (invalidKey). Default: none.
 	Keys []string `json:"keys,omitzero"`
-	// What to send, in order, in place of input and keys. One bad item: nothing at all is
-	// sent. Default: none.
+	// Items to send, in order, instead of input and keys. With an invalid item nothing at
+	// all is sent. Default: none.
 	Send []SendItem `json:"send,omitzero"`
-	// Whether a line end follows: CR on a terminal, LF on a pipe. Default false.
+	// Whether a line end follows: CR on a terminal, LF on a pipe. Default: false.
 	AppendNewline *bool `json:"appendNewline,omitempty"`
-	// Whether the input then ends: closes a pipe; on a terminal types its end-of-file
-	// character, twice after a partial line. Default false.
+	// Whether to end the input then: closes a pipe; on a terminal types its end-of-file
+	// character, twice after a partial line. Default: false.
 	Eof *bool `json:"eof,omitempty"`
-	// Whether the input is kept out of every record: it is in no log, file or event, and
-	// what is queued of it is overwritten once it is written. What the terminal echoes is
-	// output like any other. Default false.
+	// Whether to keep the input secret: it is in no log, file or event, and its queued bytes
+	// are overwritten once written. The terminal's echo is output like any other. Default:
+	// false.
 	Secret *bool `json:"secret,omitempty"`
 	// The waitId of a wait for input: the input is refused (inputNotExpected) if that wait
-	// is over. It is looked at before the first byte is written. Default: none.
+	// is over. Checked before the first byte is written. Default: none.
 	IfWaiting *string `json:"ifWaiting,omitempty"`
-	// What the answer waits for; armed before the first byte is written. Its timeoutMs
-	// bounds the whole request, from when it was read: what the kernel has not taken by then
-	// is withdrawn, and the outcome's reason is timeout. Absent: the answer comes when the
+	// A wait for the answer, armed before the first byte is written. Its timeoutMs bounds
+	// the whole request, from when it was read: bytes that the kernel has not taken by then
+	// are withdrawn, and the outcome's reason is timeout. Absent: the answer comes when the
 	// bytes are written.
 	Wait *Wait `json:"wait,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobWriteResult: What was written.
+// JobWriteResult: How much was written, and the outcome of the wait.
 type JobWriteResult struct {
-	// How many bytes the kernel took, keys and line end included; all, unless the timeout of
+	// Bytes that the kernel took, including keys and line end; all, unless the timeout of
 	// the wait has withdrawn the rest.
 	BytesWritten int64 `json:"bytesWritten"`
-	// How the wait ended; absent where none was asked for.
+	// How the wait ended; absent if none was requested.
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// LogLevel: How grave a message is.
+// LogLevel: The severity of a message.
 type LogLevel string
 
 // The values of LogLevel.
@@ -3912,16 +3865,16 @@ const (
 
 // LogMessageParams: The message.
 type LogMessageParams struct {
-	// How grave it is.
+	// The severity.
 	Level LogLevel `json:"level"`
-	// The message, in words for people.
+	// The message, for people.
 	Text string `json:"text"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ShellFamily: Shells whose command lines look alike. posix: sh, bash, zsh, dash, ksh and
-// their like. other: one that the server does not know.
+// ShellFamily: A family of shells with similar command lines. posix: sh, bash, zsh, dash,
+// ksh and the like. other: unknown to the server.
 type ShellFamily string
 
 // The values of ShellFamily.
@@ -3938,132 +3891,130 @@ const (
 	ShellFamilyOther      ShellFamily = "other"
 )
 
-// InstalledShell: A shell that can be executed.
+// InstalledShell: An executable shell.
 type InstalledShell struct {
-	// The name by which job/start takes it where it is on PATH.
+	// The name by which job/start finds it if it is on PATH.
 	Name string `json:"name"`
-	// Its absolute path.
+	// The absolute path.
 	Path string `json:"path"`
-	// The file that the path leads to; absent where it is that file.
+	// The file to which the path leads; absent if it is the path itself.
 	Target *string `json:"target,omitempty"`
-	// What kind of shell it is.
+	// The shell's family.
 	Family ShellFamily `json:"family"`
-	// Its version, as it tells it; null where it does not, or not in time.
+	// The version that the shell reports; null if it reports none, or not in time.
 	Version *string `json:"version"`
-	// It runs a command where the start names no shell. Else absent.
+	// True for the default shell for a command. Absent if not.
 	Default *bool `json:"default,omitempty"`
-	// What stands between two commands that follow each other: && where the shell has that,
-	// and the second is run if the first has succeeded. Absent where the server does not
-	// know.
+	// The separator between two commands in sequence: && if the shell has it, so that the
+	// second runs if the first has succeeded. Absent if unknown.
 	CommandSeparator *string `json:"commandSeparator,omitempty"`
-	// What stands before the name of a variable. Absent where the server does not know.
+	// The prefix of a variable's name. Absent if unknown.
 	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
-	// What its command lines can have; absent where the server does not know.
+	// Features of its command lines; absent if unknown.
 	Features *ShellFeatures `json:"features,omitempty"`
 }
 
 // PlatformGetParams: Nothing.
 type PlatformGetParams struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// PlatformGetResult: The machine.
+// PlatformGetResult: The machine, its shells and their syntax.
 type PlatformGetResult struct {
 	// The operating system, such as linux, darwin, windows.
 	Platform string `json:"platform"`
 	// The processor, such as amd64, arm64.
 	Arch string `json:"arch"`
-	// The version of the kernel; absent where it is not known.
+	// The version of the kernel; absent if unknown.
 	Version *string `json:"version,omitempty"`
-	// Name of the shell that runs a command where the start names none; empty where there is
-	// none.
+	// Name of the default shell for a command; empty if there is none.
 	Shell string `json:"shell"`
-	// Absolute path of that shell; empty where there is none.
+	// Absolute path of that shell; empty if there is none.
 	ShellPath string `json:"shellPath"`
-	// The shells that there are: those that the server knows by name, on the PATH of jobs,
-	// and those that the system lists.
+	// The available shells: those that the server knows by name on the PATH of jobs, and
+	// those that the system lists.
 	Shells List[InstalledShell] `json:"shells"`
-	// What stands between the parts of a path.
+	// The separator between the parts of a path.
 	PathSeparator string `json:"pathSeparator"`
-	// As in installedShell, of the shell that runs a command; absent where there is none.
+	// The default shell's separator, as in installedShell; absent if there is no such shell.
 	CommandSeparator *string `json:"commandSeparator,omitempty"`
-	// The same.
+	// The default shell's prefix of a variable's name; absent if there is no such shell.
 	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
-	// What its command lines can have; absent where there is none.
+	// Features of the default shell's command lines; absent if there is no such shell.
 	Features *ShellFeatures `json:"features,omitempty"`
-	// The longest line in bytes, its end not counted, that a terminal passes on whole while
-	// it edits lines; null where there is no such limit, or where it is not known.
+	// The longest line in bytes, without its line end, that a terminal passes on whole while
+	// it edits lines; null if there is no such limit, or if unknown.
 	CanonicalLineLimit *int64 `json:"canonicalLineLimit"`
-	// What the first word of a command stands for, by the word, as options.aliases says;
-	// absent where there are none.
+	// Replacements for the first word of a command, by that word, as in options.aliases;
+	// absent if there are none.
 	Aliases map[string]string `json:"aliases,omitzero"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// StatsJobs: How many jobs there are.
+// StatsJobs: Numbers of jobs.
 type StatsJobs struct {
 	// Jobs that are not closed.
 	Live int64 `json:"live"`
-	// All that can be named, those that are closed included.
+	// Jobs that can be named, including closed ones.
 	Known int64 `json:"known"`
-	// How many may be live: limits.maxJobs.
+	// Maximum of live jobs: limits.maxJobs.
 	Max int64 `json:"max"`
 }
 
-// StatsConnection: What this connection owes.
+// StatsConnection: Pending work of this connection.
 type StatsConnection struct {
-	// Requests that were read and are not answered, this one included.
+	// Requests that were read and are not answered, including this one.
 	RequestsInFlight int64 `json:"requestsInFlight"`
-	// How many there may be; one more is limitExceeded.
+	// Maximum of requests in flight; one more is limitExceeded.
 	RequestsMax int64 `json:"requestsMax"`
-	// Answers, and other messages that go before output, that the client has not taken yet.
+	// Answers, and other messages sent ahead of output, that the client has not taken yet.
 	QueuedMessages int64 `json:"queuedMessages"`
-	// Bytes of those.
+	// Bytes of those messages.
 	QueuedBytes int64 `json:"queuedBytes"`
 	// Jobs with output or events that can be sent now.
 	JobsToSend int64 `json:"jobsToSend"`
 }
 
-// StatsSpool: The stored output of all known jobs, and of those that are forgotten and
-// have something to be sent, in bytes.
+// StatsSpool: The stored output of all known jobs, and of forgotten ones with something
+// still to be sent, in bytes.
 type StatsSpool struct {
-	// Memory that it takes.
+	// Memory used by stored output.
 	MemoryBytes int64 `json:"memoryBytes"`
-	// What is in files.
+	// Stored output in files.
 	DiskBytes int64 `json:"diskBytes"`
-	// What may be in files: limits.spoolTotalBytes; 0 where there are none.
+	// Maximum of stored output in files: limits.spoolTotalBytes; 0 without files.
 	DiskMaxBytes int64 `json:"diskMaxBytes"`
-	// What has come and is not kept any more.
+	// Output that is no longer kept.
 	DroppedBytes int64 `json:"droppedBytes"`
 }
 
-// StatsProcess: The server's own process, without the jobs and what contains them.
+// StatsProcess: The server's own process, without jobs and keepers.
 type StatsProcess struct {
-	// Memory that it has from the system for its data, by its own count.
+	// Memory obtained from the system for data, by the process's own count.
 	MemoryBytes int64 `json:"memoryBytes"`
-	// What of it is in objects, those included that are not cleared away yet.
+	// The part of it in objects, including those not collected yet.
 	HeapBytes int64 `json:"heapBytes"`
-	// Goroutines.
+	// Number of goroutines.
 	Goroutines int64 `json:"goroutines"`
 }
 
 // StreamStats: One stream of a job, in bytes.
 type StreamStats struct {
-	// What has come.
+	// Bytes written so far.
 	NextOffset int64 `json:"nextOffset"`
-	// Memory that its stored output takes.
+	// Memory used by its stored output.
 	MemoryBytes int64 `json:"memoryBytes"`
-	// What has come and is not kept any more.
+	// Output that is no longer kept.
 	DroppedBytes int64 `json:"droppedBytes"`
-	// How far it was sent to this connection; absent where it is not.
+	// Bytes sent to this connection; absent if its output is not sent.
 	SentOffset *int64 `json:"sentOffset,omitempty"`
-	// How far what was sent is behind what has come; absent where it is not sent.
+	// Bytes written and not sent yet; absent if its output is not sent.
 	LagBytes *int64 `json:"lagBytes,omitempty"`
-	// What was sent and not acknowledged; absent where this client acknowledges nothing.
+	// Bytes sent and not acknowledged; absent if this client does not acknowledge output.
 	UnackedBytes *int64 `json:"unackedBytes,omitempty"`
-	// The program's writes wait for whoever takes its output.
+	// True if the program's writes wait for the client. Absent if not.
 	Held *bool `json:"held,omitempty"`
 }
 
@@ -4071,51 +4022,51 @@ type StreamStats struct {
 type JobStats struct {
 	// The job's handle.
 	Handle int64 `json:"handle"`
-	// The name that the client gave it.
+	// The name that the client gave the job.
 	Name *string `json:"name,omitempty"`
-	// Its status.
+	// The job's status.
 	Status Status `json:"status"`
-	// Events that wait to be sent, or for output before them.
+	// Events waiting to be sent, or for output before them.
 	QueuedEvents int64 `json:"queuedEvents"`
 	// Input that the system has not taken yet.
 	InputQueueBytes int64 `json:"inputQueueBytes"`
-	// Its streams.
+	// The job's streams.
 	Streams Map[StreamStats] `json:"streams"`
 }
 
 // ServerStatsParams: Nothing.
 type ServerStatsParams struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ServerStatsResult: What there is.
+// ServerStatsResult: The server's load.
 type ServerStatsResult struct {
 	// Milliseconds since the connection began.
 	UptimeMs int64 `json:"uptimeMs"`
-	// How many jobs there are.
+	// Numbers of jobs.
 	Jobs StatsJobs `json:"jobs"`
-	// What this connection owes.
+	// Pending work of this connection.
 	Connection StatsConnection `json:"connection"`
 	// The stored output.
 	Spool StatsSpool `json:"spool"`
 	// The server's own process.
 	Process StatsProcess `json:"process"`
-	// Every job that has started and is live, or of which something is still to be sent,
-	// oldest first; one that is removed or forgotten is here without its name.
+	// Every started job that is live, or has something still to be sent, oldest first; a
+	// removed or forgotten one is here without its name.
 	PerJob List[JobStats] `json:"perJob"`
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // ShutdownParams: Nothing.
 type ShutdownParams struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // ShutdownResult: Nothing.
 type ShutdownResult struct {
-	// Free for anyone: the server neither reads nor answers it.
+	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

@@ -112,7 +112,7 @@ func validParams(method string, params []byte) (value any, err error) {
 	}
 	m, known := methodNamed(method)
 	if !known || !m.HasParams {
-		return nil, fmt.Errorf("schema: there is no schema for the params of %q", method)
+		return nil, fmt.Errorf("schema: no schema for the params of %q", method)
 	}
 	if err := validate(fileName(method)+"#/$defs/params", value); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func validParams(method string, params []byte) (value any, err error) {
 func ValidateResult(method string, result []byte) error {
 	m, known := methodNamed(method)
 	if !known || !m.HasResult {
-		return fmt.Errorf("schema: there is no schema for the result of %q", method)
+		return fmt.Errorf("schema: no schema for the result of %q", method)
 	}
 	return validateJSON(fileName(method)+"#/$defs/result", result)
 }
@@ -176,7 +176,7 @@ func (f failure) isOfWords(value any) bool {
 func ValidateErrorObject(errorObject []byte) error {
 	value, err := decode(errorObject)
 	if err != nil {
-		return invalid("", "the error is no JSON: "+err.Error())
+		return invalid("", "the error is not JSON: "+err.Error())
 	}
 	if value, err = tame(value, ""); err != nil {
 		return err
@@ -237,7 +237,7 @@ func under(prefix string, err error) error {
 func validateJSON(definition string, data []byte) error {
 	value, err := decode(data)
 	if err != nil {
-		return invalid("", "no JSON: "+err.Error())
+		return invalid("", "not JSON: "+err.Error())
 	}
 	if value, err = tame(value, ""); err != nil {
 		return err

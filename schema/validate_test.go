@@ -87,8 +87,8 @@ var badParams = []struct {
 	// types
 	{"job/get", `5`, []FieldError{{Message: "expected object, got number", Expected: "object", Got: "number"}}},
 	{"job/get", `["x"]`, []FieldError{{Message: "expected object, got array", Expected: "object", Got: "array"}}},
-	{"job/get", `{"handle":`, []FieldError{{Message: "the params are no JSON: unexpected EOF"}}},
-	{"job/get", `{"handle":1} {}`, []FieldError{{Message: "the params are no JSON: more than one JSON value"}}},
+	{"job/get", `{"handle":`, []FieldError{{Message: "the params are not JSON: unexpected EOF"}}},
+	{"job/get", `{"handle":1} {}`, []FieldError{{Message: "the params are not JSON: more than one JSON value"}}},
 	{"job/start", `{"cols":"80"}`, []FieldError{{Pointer: "/cols", Message: "expected integer, got string", Expected: "integer", Got: "string"}}},
 	{"job/start", `{"cols":80.5}`, []FieldError{{Pointer: "/cols", Message: "expected integer, got the number 80.5", Expected: "integer", Got: "the number 80.5"}}},
 	{"job/start", `{"command":["ls"]}`, []FieldError{{Pointer: "/command", Message: "expected string, got array", Expected: "string", Got: "array"}}},
@@ -155,8 +155,8 @@ var badParams = []struct {
 		{Pointer: "/until/0/patern", Message: `unknown member "patern"; did you mean "pattern"?`, DidYouMean: "pattern", Allowed: conditionMembers}}},
 	{"job/wait", `{"handle":1,"until":[{"exit":true,"more":1}]}`, []FieldError{
 		{Pointer: "/until/0/more", Message: `unknown member "more"`, Allowed: conditionMembers}}},
-	{"job/wait", `{"handle":1,"until":[{"exit":true,"on":"raw"}]}`, []FieldError{{Pointer: "/until/0/on", Message: `"on" goes only with "pattern"`}}},
-	{"job/wait", `{"handle":1,"until":[{"exit":true,"afterInput":true}]}`, []FieldError{{Pointer: "/until/0/afterInput", Message: `"afterInput" goes only with "pattern"`}}},
+	{"job/wait", `{"handle":1,"until":[{"exit":true,"on":"raw"}]}`, []FieldError{{Pointer: "/until/0/on", Message: `"on" is only allowed with "pattern"`}}},
+	{"job/wait", `{"handle":1,"until":[{"exit":true,"afterInput":true}]}`, []FieldError{{Pointer: "/until/0/afterInput", Message: `"afterInput" is only allowed with "pattern"`}}},
 	{"job/wait", `{"handle":1,"until":[{"exit":1}]}`, []FieldError{{Pointer: "/until/0/exit", Message: "expected true, got number", Expected: "true", Got: "number"}}},
 	{"job/wait", `{"handle":1,"until":[{"input":false}]}`, []FieldError{{Pointer: "/until/0/input", Message: "expected true, got false", Expected: "true", Got: "false"}}},
 	{"job/wait", `{"handle":1,"until":[{"input":"x"}]}`, []FieldError{{Pointer: "/until/0/input", Message: "expected true or object, got string", Expected: "true or object", Got: "string"}}},
@@ -254,11 +254,11 @@ func TestUnknownMethods(t *testing.T) {
 func TestBadResults(t *testing.T) {
 	const state = `{"handle":1,"status":"closed","streams":{"stdout":{"nextOffset":0}}}`
 	for _, test := range [][3]string{
-		{"shutdown", ``, "no JSON"},
+		{"shutdown", ``, "not JSON"},
 		{"shutdown", `null`, "expected object, got null"},
 		{"job/run", `{"exit":5,"timedOut":false,"outputComplete":true,"durationMs":1,"job":` + state + `}`, "/exit: expected object or null, got number"},
 		{"job/wait", `{"outcome":{"reason":"exit","index":null,"job":` + state + `,"output":{"stdout":{"base64":"","offset":0,"nextOffset":0}}}}`,
-			`/outcome/output/stdout/base64: "base64" goes only with "text"`},
+			`/outcome/output/stdout/base64: "base64" is only allowed with "text"`},
 		{"job/run", `{"exit":{"code":0,"signal":"TERM","coreDumped":false,"reason":"exited"},"timedOut":false,"outputComplete":true,"durationMs":1,"job":` + state + `}`,
 			`/exit/signal: expected a signal's name with SIG, such as SIGTERM, got "TERM"`},
 		{"job/run", `{"exit":null,"timedOut":false,"outputComplete":true,"durationMs":1,"job":` + state + `,"truncated":{"tty":{"headBytes":0,"tailBytes":0,"omittedBytes":0,"omittedLines":0}}}`,

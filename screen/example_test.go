@@ -31,5 +31,5 @@ func ExampleEncode() {
 	// Output:
 	// "\x1b[A\x03"
 	// "\x1bOA"
-	// there is no key "ctrl-c"
+	// unknown key "ctrl-c"
 }

@@ -69,7 +69,7 @@ func Encode(names []string, m Modes) ([]byte, error) {
 	for _, name := range names {
 		b, ok := encode(name, m)
 		if !ok {
-			return nil, fmt.Errorf("there is no key %q", name)
+			return nil, fmt.Errorf("unknown key %q", name)
 		}
 		out = append(out, b...)
 	}

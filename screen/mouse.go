@@ -98,13 +98,13 @@ func (e MouseEvent) number() int {
 func (e MouseEvent) heard(mode MouseMode) error {
 	switch {
 	case mode == MouseOff:
-		return errors.New("the program has not asked for mouse events; wait until it has, or use its keys")
+		return errors.New("the program has not enabled mouse events; wait until it does, or use its keys")
 	case mode == MouseX10 && e.Action != MousePress:
-		return errors.New("the program has asked for presses of buttons alone (mouse mode 9)")
+		return errors.New("the program accepts only button presses (mouse mode 9)")
 	case e.Action == MouseMove && mode == MouseNormal:
-		return errors.New("the program has not asked for movements of the mouse (mouse mode 1000)")
+		return errors.New("the program does not accept mouse movement (mouse mode 1000)")
 	case e.Action == MouseMove && mode == MouseButton && e.Button == "":
-		return errors.New("the program has asked for movements while a button is down (mouse mode 1002); give the button")
+		return errors.New("the program accepts mouse movement only while a button is down (mouse mode 1002); give the button")
 	}
 	return nil
 }

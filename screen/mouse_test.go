@@ -21,7 +21,7 @@ func TestEncodeMouse(t *testing.T) {
 		enc  MouseEncoding
 		want string // an error begins with !
 	}{
-		{"off", at(MousePress, "left"), MouseOff, MouseSGR, "!has not asked for mouse events"},
+		{"off", at(MousePress, "left"), MouseOff, MouseSGR, "!has not enabled mouse events"},
 
 		{"press", at(MousePress, "left"), MouseNormal, MouseLegacy, "\x1b[M *%"},
 		{"press", at(MousePress, "middle"), MouseNormal, MouseLegacy, "\x1b[M!*%"},
@@ -56,10 +56,10 @@ func TestEncodeMouse(t *testing.T) {
 
 		{"press", at(MousePress, "right"), MouseX10, MouseLegacy, "\x1b[M\"*%"},
 		{"no modifiers", held, MouseX10, MouseLegacy, "\x1b[M *%"},
-		{"release", at(MouseRelease, "left"), MouseX10, MouseLegacy, "!presses of buttons alone"},
-		{"wheel", at(MouseWheelUp, ""), MouseX10, MouseLegacy, "!presses of buttons alone"},
+		{"release", at(MouseRelease, "left"), MouseX10, MouseLegacy, "!accepts only button presses"},
+		{"wheel", at(MouseWheelUp, ""), MouseX10, MouseLegacy, "!accepts only button presses"},
 
-		{"move", at(MouseMove, "left"), MouseNormal, MouseSGR, "!has not asked for movements"},
+		{"move", at(MouseMove, "left"), MouseNormal, MouseSGR, "!does not accept mouse movement"},
 		{"drag", at(MouseMove, "left"), MouseButton, MouseSGR, "\x1b[<32;10;5M"},
 		{"move", at(MouseMove, ""), MouseButton, MouseSGR, "!give the button"},
 		{"move", at(MouseMove, ""), MouseAny, MouseSGR, "\x1b[<35;10;5M"},

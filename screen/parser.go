@@ -164,7 +164,7 @@ func (t *Terminal) groundByte(c byte) {
 	}
 }
 
-// character takes bytes of a character that is not ASCII.
+// character consumes one byte of a character that is not ASCII, or all of them, and returns the index after it.
 func (t *Terminal) character(p []byte, i int) int {
 	ps := &t.parser
 	if ps.chars == 0 {

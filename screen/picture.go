@@ -24,7 +24,7 @@ func (s *Snapshot) PNG() ([]byte, error) {
 	case s.Cols < 1 || s.Rows < 1:
 		return nil, fmt.Errorf("a screen of %d columns and %d rows has nothing to draw", s.Cols, s.Rows)
 	case s.Cols > maxPictureCells/s.Rows:
-		return nil, fmt.Errorf("a screen of %d columns and %d rows is too large for a picture, of at most %d cells; make the terminal smaller, or ask for text", s.Cols, s.Rows, maxPictureCells)
+		return nil, fmt.Errorf("a screen of %d columns and %d rows is too large for a picture (at most %d cells); make the terminal smaller, or ask for text", s.Cols, s.Rows, maxPictureCells)
 	}
 	p := newPainter(s)
 	p.chooseInks()

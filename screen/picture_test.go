@@ -320,7 +320,7 @@ func TestPictureLimits(t *testing.T) {
 	}{
 		{1, 1, ""},
 		{65535, 4, ""},
-		{513, 512, "too large for a picture, of at most 262144 cells"},
+		{513, 512, "too large for a picture (at most 262144 cells)"},
 		{65535, 65535, "too large"},
 		{math.MaxInt, math.MaxInt, "too large"},
 		{0, 24, "nothing to draw"},

@@ -29,7 +29,7 @@ func (t *Terminal) Resize(cols, rows int) {
 	t.revision++
 }
 
-// resizeWork returns the work of reading all lines.
+// resizeWork estimates the work of a resize, which reads all lines of screen and history, in the unit of Work.
 func (t *Terminal) resizeWork() (work int) {
 	work = 4 * t.cols * t.rows
 	for _, l := range t.history.lines {

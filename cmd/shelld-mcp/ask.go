@@ -33,18 +33,18 @@ func (f *front) answered(ctx context.Context, req *mcp.CallToolRequest, try func
 	case ctx.Err() != nil:
 		return failure(ctx.Err().Error()) // The call was cancelled, so this answer is dropped.
 	case err != nil:
-		f.log.Info("the host has failed to ask its person", "tool", req.Params.Name, "error", err)
+		f.log.Info("the host failed to ask a person", "tool", req.Params.Name, "error", err)
 		return failure(notAsked(err))
 	}
 	res = try(decisionOf(answer, res.RequestState))
 	if res.InputRequests != nil {
-		return failure("A person was asked, but this would do something else by now: what it names has changed meanwhile. Nothing was done; call the tool again to have the person asked about that.")
+		return failure("A person was asked, but the call would now do something else, because what it refers to has changed. Nothing was done; call the tool again to ask about the new state.")
 	}
 	return res
 }
 
 // notAsked returns the text for a model if its call was not allowed because the host failed to ask its person.
 func notAsked(err error) string {
-	return "A person has to allow this, and the host has failed to ask one: " + base.Visible(clip(err.Error(), 300), "") + ". So it is not allowed, and nothing was done. " +
-		"See to the host, whose answer to a question (MCP calls it elicitation) has to have action and, with accept, decision; or start shelld-mcp with -confirm none where the host itself asks before each call."
+	return "A person must allow this, and the host failed to ask one: " + base.Visible(clip(err.Error(), 300), "") + ". So it is not allowed, and nothing was done. " +
+		"Fix the host, whose answer to a question (elicitation in MCP) must have action and, with accept, decision; or start shelld-mcp with -confirm none if the host itself asks before each call."
 }

@@ -27,9 +27,9 @@ func onceAfter(asked *int, happens func()) *mcp.ClientOptions {
 	}}
 }
 
-// TestShownOtherwise has a program turn its echo off while a person decides: the input is then shown differently, but
+// TestSameQuestionAfterEchoOff has a program turn its echo off while a person decides: the input is then shown differently, but
 // it is the same question.
-func TestShownOtherwise(t *testing.T) {
+func TestSameQuestionAfterEchoOff(t *testing.T) {
 	for _, version := range []string{beforeCallingAgain, asksItself} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +71,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		}
 	}
 	link("a")
-	contains(t, h.fail("execute_bash_command", args{"command": "touch there", "directory": "link"}), "has changed meanwhile. Nothing was done")
+	contains(t, h.fail("execute_bash_command", args{"command": "touch there", "directory": "link"}), "has changed. Nothing was done")
 	if found, err := filepath.Glob(filepath.Join(h.root, "*", "there")); err != nil || found != nil || asked != 1 {
 		t.Errorf("%q, %v, %d questions", found, err, asked)
 	}
@@ -95,7 +95,7 @@ func TestHostFailsToAsk(t *testing.T) {
 				return test.answer, test.err
 			}})
 			said := h.fail("execute_bash_command", args{"command": "touch there"})
-			contains(t, said, "the host has failed to ask one", "nothing was done", "-confirm none")
+			contains(t, said, "the host failed to ask one", "nothing was done", "-confirm none")
 			if test.err != nil {
 				contains(t, said, test.err.Error())
 			}
@@ -109,7 +109,7 @@ func TestHostFailsToAsk(t *testing.T) {
 // TestAlwaysAllows checks the text that describes what an answer of always allows.
 func TestAlwaysAllows(t *testing.T) {
 	many := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}
-	const after = ", whatever the arguments, from now on: nobody is asked about that as long as this server lives."
+	const after = ", with any arguments, from now on: there are no more questions about it until this server ends."
 	for _, test := range []struct {
 		action schema.ConfirmAction
 		roots  []string
@@ -120,7 +120,7 @@ func TestAlwaysAllows(t *testing.T) {
 		{schema.ConfirmActionStart, []string{"cd", "git", "rm"}, "every line that runs cd, git and rm, and nothing else"},
 		{schema.ConfirmActionStart, []string{"/usr/bin/make"}, "every /usr/bin/make"},
 		{schema.ConfirmActionStart, []string{"./build.sh"}, "every ./build.sh, in this directory"},
-		{schema.ConfirmActionKill, []string{"npm"}, "the end of every npm"},
+		{schema.ConfirmActionKill, []string{"npm"}, "ending every npm"},
 		{schema.ConfirmActionStart, many[:9], "every line that runs a, b, c, d, e, f, g, h and i, and nothing else"},
 		{schema.ConfirmActionStart, many, "every line that runs a, b, c, d, e, f, g, h and 2 more, and nothing else"},
 		{schema.ConfirmActionStart, []string{"\x1b[2Krm"}, "every ␛[2Krm"},

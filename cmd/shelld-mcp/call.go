@@ -154,8 +154,8 @@ func (c *call) explain(err error) string {
 		}
 	}
 	if barred {
-		return "A person has to allow this, and this host has no way to ask one (MCP calls it elicitation). Nothing was done. " +
-			"If the host itself asks before each call, start shelld-mcp with -confirm auto, which leaves it to such a host, or with -unasked allow."
+		return "A person must allow this, and this host cannot ask one (elicitation in MCP). Nothing was done. " +
+			"If the host itself asks before each call, start shelld-mcp with -confirm auto, which then relies on the host, or with -unasked allow."
 	}
 	return explained(c.tool, err).Error()
 }

@@ -136,10 +136,10 @@ func TestSettle(t *testing.T) {
 	first, _ := requests[0].Extra.(*mcp.RequestExtra)
 	second, _ := requests[1].Extra.(*mcp.RequestExtra)
 	if dropped, there := told[first]; !there || !dropped {
-		t.Error("the call is not told that its answer was dropped")
+		t.Error("the call is not notified that its answer was dropped")
 	}
 	if dropped, there := told[second]; !there || dropped {
-		t.Error("the call is not told that its answer is on its way")
+		t.Error("the call is not notified that its answer is being sent")
 	}
 }
 

@@ -52,7 +52,7 @@ After text edits, use this to:
 		destructive: true,
 		check: func(p cliRunParams) string {
 			if strings.TrimSpace(p.Command) == "" {
-				return "command is empty: give the command line that the shell shall run."
+				return "command is empty: give a command line for the shell."
 			}
 			return ""
 		},
@@ -98,15 +98,15 @@ type cliRunParams struct {
 }
 
 type cliRunResult struct {
-	Status           string  `json:"status" jsonschema:"success: it has ended with exit code 0. error: it has not. timeout: it did not end in time, and was ended."`
+	Status           string  `json:"status" jsonschema:"success: it exited with code 0. error: it ended otherwise. timeout: it did not end in time, and was terminated."`
 	ExitCode         *int64  `json:"exitCode"`
-	Signal           string  `json:"signal,omitempty" jsonschema:"The signal that has ended it."`
+	Signal           string  `json:"signal,omitempty" jsonschema:"The signal that ended it."`
 	Stdout           string  `json:"stdout"`
 	Stderr           string  `json:"stderr"`
 	Duration         float64 `json:"duration" jsonschema:"Seconds."`
 	WorkingDirectory string  `json:"workingDirectory"`
 	Suggestion       string  `json:"suggestion,omitempty" jsonschema:"What to do about it."`
-	BackgroundPIDs   []int64 `json:"backgroundPIDs,omitempty" jsonschema:"What it has left running."`
+	BackgroundPIDs   []int64 `json:"backgroundPIDs,omitempty" jsonschema:"Processes that it left running."`
 }
 
 // timeoutSuggestion is the seed's text.

@@ -50,11 +50,11 @@ type cliEnvParams struct {
 type cliEnvResult struct {
 	Status    string             `json:"status,omitempty" jsonschema:"set or unset."`
 	Name      string             `json:"name,omitempty"`
-	Value     *string            `json:"value,omitempty" jsonschema:"Absent where there is no such variable, and where it is secret."`
+	Value     *string            `json:"value,omitempty" jsonschema:"Absent if there is no such variable, or if it is secret."`
 	Source    string             `json:"source,omitempty" jsonschema:"get: global or session; none: there is no such variable."`
 	Scope     string             `json:"scope,omitempty" jsonschema:"set and unset: global or session."`
-	Secret    bool               `json:"secret,omitempty" jsonschema:"It is there, and its value is not told."`
-	Variables map[string]*string `json:"variables,omitempty" jsonschema:"list: by name; null where it is secret."`
+	Secret    bool               `json:"secret,omitempty" jsonschema:"The variable exists, but its value is withheld."`
+	Variables map[string]*string `json:"variables,omitempty" jsonschema:"list: by name; null if it is secret."`
 	Count     *int64             `json:"count,omitempty"`
 }
 

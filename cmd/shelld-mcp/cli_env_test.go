@@ -16,9 +16,9 @@ func (h *host) startShell() {
 	h.until(j.Jobs[0].Handle, onInput)
 }
 
-// TestCliEnvIsSilent sets a secret in a shell: neither the next answer nor the output of the shell contains it, or the
+// TestCliEnvSecretNotPrinted sets a secret in a shell: neither the next answer nor the output of the shell contains it, or the
 // line that sets it.
-func TestCliEnvIsSilent(t *testing.T) {
+func TestCliEnvSecretNotPrinted(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-confirm", "none"}, {"-confirm", "all", "-unasked", "allow"}} {
 		h := startHost(t, nil, flags...)
 		h.startShell()

@@ -50,7 +50,7 @@ func parseInput(input string) ([]schema.SendItem, error) {
 			k := keyOf(name)
 			switch {
 			case closed && i > 0 && input[i-1] == '$':
-				return nil, fmt.Errorf("input has %q, and a brace behind $ begins no key. For a variable write {{ in place of the brace; for a key behind a $, press it by a call of its own. Nothing was sent", "$"+shownBrace(rest))
+				return nil, fmt.Errorf("input has %q, and a brace after $ begins no key. For a variable, write {{ instead of the brace; to press a key after a $, make a separate call. Nothing was sent", "$"+shownBrace(rest))
 			case !closed || k == "":
 				return nil, unknownBrace(rest, closed)
 			}
@@ -63,7 +63,7 @@ func parseInput(input string) ([]schema.SendItem, error) {
 	}
 	flush()
 	if len(items) > mostItems {
-		return nil, fmt.Errorf("input has %d keys and pieces of text between them, where a line end is a key, and one call takes %d. Send it by several calls, or put it into a file that the program reads; nothing was sent", len(items), mostItems)
+		return nil, fmt.Errorf("input has %d keys and pieces of text (a line end is a key), and one call takes at most %d. Send it in several calls, or put it into a file that the program reads; nothing was sent", len(items), mostItems)
 	}
 	return items, nil
 }
@@ -115,10 +115,10 @@ func shownBrace(rest string) string {
 func unknownBrace(rest string, closed bool) error {
 	shown := shownBrace(rest)
 	if !closed {
-		return fmt.Errorf("input has a brace that is never closed: %q. Write {{ for a brace that is to be typed; nothing was sent. Valid keys are: %s", shown, braceKeyList)
+		return fmt.Errorf("input has a brace that is never closed: %q. Write {{ to type a brace; nothing was sent. Valid keys are: %s", shown, braceKeyList)
 	}
 	if lower := strings.ToLower(strings.Trim(shown, "{}")); keyOf(lower) != "" {
-		return fmt.Errorf("input has %q, which is no key: keys are in lower case. Did you mean {%s}? Write {{ for a brace that is to be typed; nothing was sent", shown, lower)
+		return fmt.Errorf("input has %q, which is not a key: keys are in lower case. Did you mean {%s}? Write {{ to type a brace; nothing was sent", shown, lower)
 	}
-	return fmt.Errorf("input has %q, which is no key. Write {{ for a brace that is to be typed; nothing was sent. Valid keys are: %s", shown, braceKeyList)
+	return fmt.Errorf("input has %q, which is not a key. Write {{ to type a brace; nothing was sent. Valid keys are: %s", shown, braceKeyList)
 }

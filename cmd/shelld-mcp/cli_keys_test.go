@@ -8,23 +8,23 @@ import (
 	"shelld/schema"
 )
 
-// TestNotKeys gives CliWrite braces that mean something else, as in shells: they are rejected, and never taken for
+// TestInvalidBraceKeys gives CliWrite braces that mean something else, as in shells: they are rejected, and never taken for
 // keys.
-func TestNotKeys(t *testing.T) {
+func TestInvalidBraceKeys(t *testing.T) {
 	for input, want := range map[string]string{
-		"echo ${HOME}/x":      `"${HOME}", and a brace behind $ begins no key`,
-		"echo ${END}":         `"${END}", and a brace behind $`,
-		"echo ${F1}":          `"${F1}", and a brace behind $`,
-		"echo ${home}":        `"${home}", and a brace behind $`,
-		"echo ${PATH}":        `"${PATH}", and a brace behind $ begins no key. For a variable write {{ in place of the brace`,
+		"echo ${HOME}/x":      `"${HOME}", and a brace after $ begins no key`,
+		"echo ${END}":         `"${END}", and a brace after $`,
+		"echo ${F1}":          `"${F1}", and a brace after $`,
+		"echo ${home}":        `"${home}", and a brace after $`,
+		"echo ${PATH}":        `"${PATH}", and a brace after $ begins no key. For a variable, write {{ instead of the brace`,
 		"{Enter}":             "keys are in lower case. Did you mean {enter}?",
 		"{Ctrl+C}":            "Did you mean {ctrl+c}?",
 		"{CTRL+C}":            "Did you mean {ctrl+c}?",
-		"awk '{print $1}'":    `"{print $1}", which is no key`,
+		"awk '{print $1}'":    `"{print $1}", which is not a key`,
 		"echo a; echo {up":    "never closed",
-		"echo ${up}; {enter}": "a brace behind $ begins no key",
+		"echo ${up}; {enter}": "a brace after $ begins no key",
 
-		strings.Repeat("l\n", mostItems/2+1): "input has 4098 keys and pieces of text between them, where a line end is a key, and one call takes 4096. Send it by several calls",
+		strings.Repeat("l\n", mostItems/2+1): "input has 4098 keys and pieces of text (a line end is a key), and one call takes at most 4096. Send it in several calls",
 	} {
 		items, err := parseInput(input)
 		if err == nil {

@@ -47,9 +47,9 @@ type cliReadResult struct {
 	SessionID       string `json:"sessionId"`
 	Output          string `json:"output"`
 	HasMore         bool   `json:"hasMore"`
-	IsRunning       bool   `json:"isRunning" jsonschema:"Whether anything of it runs: with exitCode, what its command has left."`
+	IsRunning       bool   `json:"isRunning" jsonschema:"Whether any of its processes runs; with exitCode, only processes that its command left."`
 	WaitingForInput bool   `json:"waitingForInput"`
-	ExitCode        *int64 `json:"exitCode,omitempty" jsonschema:"Where the session has ended."`
+	ExitCode        *int64 `json:"exitCode,omitempty" jsonschema:"Set if the session has ended."`
 }
 
 func cliRead(ctx context.Context, c *call, p cliReadParams) (reply, error) {
@@ -78,7 +78,7 @@ func cliRead(ctx context.Context, c *call, p cliReadParams) (reply, error) {
 	r := cliReadResult{SessionID: p.SessionID, HasMore: o.HasMore, IsRunning: c.runsStill(ctx, &o.Job)}
 	r.Output = c.advance(ctx, j, o.NextOffset, &o.Job)
 	if o.Gap != nil {
-		r.Output += fmt.Sprintf("[... %d bytes are not kept any more ...]\n", o.Gap.To-o.Gap.From)
+		r.Output += fmt.Sprintf("[... %d bytes are no longer kept ...]\n", o.Gap.To-o.Gap.From)
 	}
 	if o.Text != nil {
 		r.Output += *o.Text

@@ -49,7 +49,7 @@ Example - Run tests and debug:
 		destructive: true,
 		check: func(p cliSessionParams) string {
 			if n := utf8.RuneCountInString(p.SessionID); n > maxSessionID || strings.ContainsFunc(p.SessionID, unicode.IsControl) {
-				return fmt.Sprintf("sessionId %s will not do: it has up to %d characters, and no control characters among them.", strconv.Quote(clip(p.SessionID, 60)), maxSessionID)
+				return fmt.Sprintf("sessionId %s is invalid: it may have up to %d characters, and no control characters.", strconv.Quote(clip(p.SessionID, 60)), maxSessionID)
 			}
 			return ""
 		},
@@ -100,9 +100,9 @@ type cliSessionResult struct {
 	WorkingDirectory string `json:"workingDirectory"`
 	InitialOutput    string `json:"initialOutput"`
 	Hint             string `json:"hint"`
-	IsRunning        bool   `json:"isRunning" jsonschema:"Whether anything of it runs: with exitCode, what its command has left."`
+	IsRunning        bool   `json:"isRunning" jsonschema:"Whether any of its processes runs; with exitCode, only processes that its command left."`
 	WaitingForInput  bool   `json:"waitingForInput"`
-	ExitCode         *int64 `json:"exitCode,omitempty" jsonschema:"Where the command has ended already."`
+	ExitCode         *int64 `json:"exitCode,omitempty" jsonschema:"Set if the command has already ended."`
 }
 
 // sessionHint is the seed's text.
@@ -121,7 +121,7 @@ const (
 func cliSession(ctx context.Context, c *call, p cliSessionParams) (reply, error) {
 	c.session = or(p.SessionID, newSessionID())
 	if left := c.leftOf(ctx, c.session); len(left) > 0 {
-		return reply{text: fmt.Sprintf("A session %q is running: its command has ended, and what that has started runs on (PID %s). Give another sessionId, or end that one with CliStop and force=true.\n%s", p.SessionID, numbers(left), c.sessionsText(ctx)), failed: true}, nil
+		return reply{text: fmt.Sprintf("A session %q is running: its command has ended, but processes that it started run on (PID %s). Give another sessionId, or end that one with CliStop and force=true.\n%s", p.SessionID, numbers(left), c.sessionsText(ctx)), failed: true}, nil
 	}
 	start := schema.JobStartParams{Name: new(nameOf(c.session))}
 	if strings.TrimSpace(p.Command) != "" {
@@ -226,16 +226,16 @@ func (c *call) sessionEnded(ctx context.Context, j *job, not string) reply {
 	info, err := c.get(ctx, j.handle)
 	switch {
 	case err == nil:
-		text += " " + howEnded(info.Exit) + " CliRead has its last output."
+		text += " " + howEnded(info.Exit) + " CliRead returns its last output."
 		if left := pids(info.Background); len(left) > 0 {
-			text += fmt.Sprintf(" What it has started runs on (PID %s); CliStop with force=true ends it.", numbers(left))
+			text += fmt.Sprintf(" Processes that it started run on (PID %s); CliStop with force=true ends them.", numbers(left))
 		}
 	case j.ended() != nil:
 		text += " " + howEnded(j.ended())
 		if size := j.fileSize(); size >= 0 {
 			text += " Its output is in " + j.file + "."
 		} else {
-			text += " Its output is not kept any more."
+			text += " Its output is no longer kept."
 		}
 	case kindOf(err) == schema.KindJobNotFound:
 		return c.noSession(ctx, j.session)
@@ -253,9 +253,9 @@ func (j *job) lostText() string {
 	case j.missed == 0 && (j.toldAll || size == j.next):
 		return ""
 	case size >= 0:
-		return fmt.Sprintf("[... %d bytes of its output were told; what it wrote is in %s ...]\n", j.next-j.missed, j.file)
+		return fmt.Sprintf("[... %d bytes of its output were returned before; its output is in %s ...]\n", j.next-j.missed, j.file)
 	}
-	return fmt.Sprintf("[... %d bytes of its output were told; if it wrote more, that is not kept any more ...]\n", j.next-j.missed)
+	return fmt.Sprintf("[... %d bytes of its output were returned before; any later output is no longer kept ...]\n", j.next-j.missed)
 }
 
 // fileSize returns the size of the file with a job's output, or -1 if there is none any more.

@@ -33,9 +33,9 @@ type cliStopParams struct {
 
 type cliStopResult struct {
 	SessionID   string `json:"sessionId"`
-	Status      string `json:"status" jsonschema:"stopped, or running: it has not ended when it was asked to; use force."`
-	ExitCode    *int64 `json:"exitCode" jsonschema:"null where a signal has ended it."`
-	Signal      string `json:"signal,omitempty" jsonschema:"The signal that has ended it."`
+	Status      string `json:"status" jsonschema:"stopped, or running: it has not ended after SIGTERM; use force."`
+	ExitCode    *int64 `json:"exitCode" jsonschema:"null if a signal ended it."`
+	Signal      string `json:"signal,omitempty" jsonschema:"The signal that ended it."`
 	FinalOutput string `json:"finalOutput" jsonschema:"What it wrote since the last read."`
 	Suggestion  string `json:"suggestion,omitempty"`
 }

@@ -53,10 +53,10 @@ type cliWriteResult struct {
 	SessionID       string `json:"sessionId"`
 	Status          string `json:"status"`
 	ResponseOutput  string `json:"responseOutput"`
-	IsRunning       bool   `json:"isRunning" jsonschema:"Whether anything of it runs: with exitCode, what its command has left."`
+	IsRunning       bool   `json:"isRunning" jsonschema:"Whether any of its processes runs; with exitCode, only processes that its command left."`
 	WaitingForInput bool   `json:"waitingForInput"`
-	ExitCode        *int64 `json:"exitCode,omitempty" jsonschema:"Where the session has ended."`
-	Hint            string `json:"hint,omitempty" jsonschema:"Where what was typed stands on the line, and was not entered."`
+	ExitCode        *int64 `json:"exitCode,omitempty" jsonschema:"Set if the session has ended."`
+	Hint            string `json:"hint,omitempty" jsonschema:"Set if the typed text is on the line, but was not entered."`
 }
 
 func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
@@ -95,7 +95,7 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 }
 
 // unenteredHint is for a model that has left out {enter}: nothing else would explain the missing response.
-const unenteredHint = `What was typed stands on the line, and was not entered: CliWrite adds no Enter. input="{enter}" enters it now; end the next input with {enter}.`
+const unenteredHint = `The typed text is on the line, but was not entered: CliWrite adds no Enter. input="{enter}" enters it now; end the next input with {enter}.`
 
 // standsUnentered reports whether the typed text waits on the line for Enter: the input ends in text and not in a key,
 // the cursor is behind that text, and the reading process takes whole lines, either through the kernel's line

@@ -21,14 +21,14 @@ func (f *front) addCompact() {
 	add[shellParams, shellResult](f, tool[shellParams]{
 		name:  "shell",
 		title: "Shell",
-		description: `Starts a command on a terminal of its own, or types into a job that runs, then waits, and answers with the output that is new.
+		description: `Starts a command on a terminal of its own, or types into a running job, then waits, and returns the new output.
 
-- command starts a job; job (its number, its pid or its name) goes on with one. With neither, a shell is started.
-- input is typed, with Enter behind it unless enter is false; keys are pressed after it (Enter, Tab, Up, Ctrl-C, F1, Alt-x …).
-- wait says what for. "input" (default): until the program waits for input or has ended. "exit": until it has ended. "quiet": until it has written nothing for quiet_seconds. "none": not at all. pattern and port end the wait as well, when the pattern is in the new output, or when the job listens on the port.
+- command starts a job; job (its number, pid or name) continues one. With neither, a shell is started.
+- input is typed, with Enter after it unless enter is false; keys are pressed after it (Enter, Tab, Up, Ctrl-C, F1, Alt-x …).
+- wait says what to wait for. "input" (default): until the program waits for input or has ended. "exit": until it has ended. "quiet": until it has written nothing for quiet_seconds. "none": not at all. pattern and port also end the wait: when the pattern is in the new output, or when the job listens on the port.
 - After timeout_seconds the answer comes in any case, and the job runs on.
 
-If the program asks something, the first line of the answer says "waiting for input" with its question. Nothing has to be polled: call again with job to wait on.`,
+If the program asks something, the first line of the answer says "waiting for input" with its question. Do not poll: call again with job to continue waiting.`,
 		defaults:    map[string]any{"enter": true, "wait": "input", "quiet_seconds": 1, "timeout_seconds": 30, "max_bytes": defaultOutput, "screen": "none"},
 		names:       []string{"job"},
 		enums:       map[string][]string{"wait": shellWaits, "screen": shellScreens},
@@ -39,7 +39,7 @@ If the program asks something, the first line of the answer says "waiting for in
 	add[shellOutputParams, shellOutputResult](f, tool[shellOutputParams]{
 		name:        "shell_output",
 		title:       "Shell output",
-		description: "Reads what a job wrote, also after its end, and changes nothing about what shell tells as new. With find it searches (an ECMAScript regular expression, line by line, or over lines where it has \\n) and answers with the lines, those with a match behind its byte offset; otherwise it reads from from on: a byte offset, or, negative, so many bytes before the end (default: the last max_bytes).",
+		description: "Reads the output of a job, also after its end; shell still returns the same as new. With find it searches (an ECMAScript regular expression, line by line, or across lines if it has \\n) and returns the lines, a match with its byte offset in front; otherwise it reads from the offset from: a byte offset or, if negative, so many bytes before the end (default: the last max_bytes).",
 		defaults:    map[string]any{"max_bytes": defaultOutput, "context": 2, "max_matches": 20},
 		bounds:      map[string]float64{"max_bytes": 4, "max_matches": 1},
 		signed:      []string{"from"},
@@ -48,7 +48,7 @@ If the program asks something, the first line of the answer says "waiting for in
 		closedWorld: true,
 		check: func(p shellOutputParams) string {
 			if p.Find != "" && p.From != nil {
-				return "find searches all of the output, and from reads from a place: give one of them."
+				return "find searches all output, and from reads at an offset: give one of them."
 			}
 			return misfitPattern("find", p.Find)
 		},
@@ -57,7 +57,7 @@ If the program asks something, the first line of the answer says "waiting for in
 	add[shellJobsParams, shellJobsResult](f, tool[shellJobsParams]{
 		name:        "shell_jobs",
 		title:       "Shell jobs",
-		description: "Lists the jobs that run, by number and name.",
+		description: "Lists the running jobs, by number and name.",
 		defaults:    map[string]any{"ended": false},
 		readOnly:    true,
 		closedWorld: true,
@@ -66,7 +66,7 @@ If the program asks something, the first line of the answer says "waiting for in
 	add[shellEndParams, shellEndResult](f, tool[shellEndParams]{
 		name:        "shell_end",
 		title:       "End job",
-		description: "Ends a job and everything that it has started: SIGTERM, and after grace_seconds SIGKILL. Answers when nothing of it is left, with the output that is new.",
+		description: "Ends a job and everything that it has started: SIGTERM, and after grace_seconds SIGKILL. Returns the new output when none of its processes is left.",
 		defaults:    map[string]any{"grace_seconds": 5},
 		names:       []string{"job"},
 		destructive: true,
@@ -82,17 +82,17 @@ var (
 
 type shellParams struct {
 	Command     string            `json:"command,omitempty" jsonschema:"A command line to start."`
-	Job         string            `json:"job,omitempty" jsonschema:"The job to go on with: its number, its pid or its name."`
+	Job         string            `json:"job,omitempty" jsonschema:"The job to continue: its number, pid or name."`
 	Input       *string           `json:"input,omitempty" jsonschema:"Text to type."`
 	Enter       bool              `json:"enter,omitempty" jsonschema:"Whether Enter follows the input (default: true)."`
 	Keys        []string          `json:"keys,omitempty" jsonschema:"Keys to press after the input, in order, e.g. [\"Up\", \"Enter\"] or [\"Ctrl-C\"]."`
 	Wait        string            `json:"wait,omitempty" jsonschema:"What to wait for: input, exit, quiet or none (default: input)."`
-	Pattern     string            `json:"pattern,omitempty" jsonschema:"An ECMAScript regular expression that ends the wait when the new output has it; \\n is a line end, ^ and $ match at each line."`
+	Pattern     string            `json:"pattern,omitempty" jsonschema:"An ECMAScript regular expression that ends the wait when the new output matches it; \\n is a line end, ^ and $ match at each line."`
 	Port        *int64            `json:"port,omitempty" jsonschema:"A TCP port that ends the wait when the job listens on it; 0 for any."`
-	Quiet       float64           `json:"quiet_seconds,omitempty" jsonschema:"For wait quiet: how long nothing has to be written (default: 1)."`
+	Quiet       float64           `json:"quiet_seconds,omitempty" jsonschema:"For wait quiet: how long the job must write nothing (default: 1)."`
 	Timeout     float64           `json:"timeout_seconds,omitempty" jsonschema:"When to answer in any case (default: 30)."`
-	MaxBytes    int64             `json:"max_bytes,omitempty" jsonschema:"How much output is wanted; of more, head and tail are kept (default: 16384)."`
-	Screen      string            `json:"screen,omitempty" jsonschema:"What the terminal shows, in place of the new output: text, picture or none (default: none)."`
+	MaxBytes    int64             `json:"max_bytes,omitempty" jsonschema:"Maximum size of the output; of more, head and tail are kept (default: 16384)."`
+	Screen      string            `json:"screen,omitempty" jsonschema:"The terminal's screen, instead of the new output: text, picture or none (default: none)."`
 	Cwd         string            `json:"cwd,omitempty" jsonschema:"Where to start the command, absolute or relative to the project root."`
 	Env         map[string]string `json:"env,omitempty" jsonschema:"Variables for the command."`
 	Name        string            `json:"name,omitempty" jsonschema:"A name for the job, to be used as job."`
@@ -102,17 +102,17 @@ type shellParams struct {
 type shellResult struct {
 	Job             int64   `json:"job"`
 	PID             int64   `json:"pid"`
-	Status          string  `json:"status" jsonschema:"running, stopped (by a signal), background (the command has ended, and what it has started runs on) or ended."`
-	EndedBy         string  `json:"endedBy" jsonschema:"What has ended the wait: input, listening (it takes input while it does other things, and was silent for a while), exit, pattern, patternFailed (it was given up), port, portInUse, quiet, timeout or none."`
-	Output          string  `json:"output" jsonschema:"What is new."`
+	Status          string  `json:"status" jsonschema:"running, stopped (by a signal), background (the command has ended, but processes that it started run on) or ended."`
+	EndedBy         string  `json:"endedBy" jsonschema:"What ended the wait: input, listening (it takes input while it does other things, and was silent for a while), exit, pattern, patternFailed (matching was aborted), port, portInUse, quiet, timeout or none."`
+	Output          string  `json:"output" jsonschema:"The new output."`
 	Screen          string  `json:"screen,omitempty"`
 	WaitingForInput bool    `json:"waitingForInput"`
 	Question        string  `json:"question,omitempty" jsonschema:"The line on which the program waits for input."`
 	ExitCode        *int64  `json:"exitCode"`
 	Signal          *string `json:"signal"`
-	Hint            string  `json:"hint,omitempty" jsonschema:"Why the command could not be run, and near names; who has the port."`
+	Hint            string  `json:"hint,omitempty" jsonschema:"Why the command could not be run, with similar names; which process has the port."`
 	BackgroundPIDs  []int64 `json:"backgroundPIDs"`
-	OutputFile      string  `json:"outputFile,omitempty" jsonschema:"Where all of the output is kept."`
+	OutputFile      string  `json:"outputFile,omitempty" jsonschema:"The file with all of the output."`
 }
 
 func checkShell(p shellParams) string {
@@ -122,11 +122,11 @@ func checkShell(p shellParams) string {
 	case !slices.Contains(shellScreens, p.Screen):
 		return fmt.Sprintf("screen is one of %s, not %q.", strings.Join(shellScreens, ", "), p.Screen)
 	case p.Job != "" && p.Command != "":
-		return "command starts another job, and job goes on with one: give one of them. To run a command in a shell that is a job, give it as input."
+		return "command starts a new job, and job continues one: give one of them. To run a command in a job that is a shell, give it as input."
 	case p.Job != "" && (p.Cwd != "" || p.Env != nil || p.Name != ""):
-		return "cwd, env and name are for a command that is started; the job runs already."
+		return "cwd, env and name are only for a new command; the job is already running."
 	case p.Name != "" && !jobName.MatchString(p.Name):
-		return fmt.Sprintf("name %q will not do: it begins with a letter, and has up to 64 letters, digits, dots, dashes and underscores.", p.Name)
+		return fmt.Sprintf("name %q is invalid: it must begin with a letter, and have up to 64 letters, digits, dots, dashes and underscores.", p.Name)
 	}
 	return misfitPattern("pattern", p.Pattern)
 }
@@ -304,7 +304,7 @@ func (c *call) shellReply(ctx context.Context, j *job, p *shellParams, r *shellR
 			return reply{}, err
 		}
 		if s.Png == nil {
-			return reply{}, errors.New("the server has sent no picture: ask for the screen as text")
+			return reply{}, errors.New("the server sent no picture: ask for the screen as text")
 		}
 		png, err := base64.StdEncoding.DecodeString(*s.Png)
 		if err != nil {
@@ -329,7 +329,7 @@ func (r *shellResult) text(p *shellParams) string {
 	case r.WaitingForInput:
 		words = append(words, "waiting for input")
 	case r.EndedBy == "timeout":
-		words = append(words, fmt.Sprintf("still at it after %v", time.Duration(p.Timeout*float64(time.Second))))
+		words = append(words, fmt.Sprintf("still running after %v", time.Duration(p.Timeout*float64(time.Second))))
 	default:
 		words = append(words, r.EndedBy)
 	}
@@ -353,10 +353,10 @@ func (r *shellResult) text(p *shellParams) string {
 }
 
 type shellOutputParams struct {
-	Job        string `json:"job" jsonschema:"The job: its number, its pid or its name."`
-	From       *int64 `json:"from,omitempty" jsonschema:"Where to begin: a byte offset, or, negative, so many bytes before the end. Default: the last max_bytes."`
-	MaxBytes   int64  `json:"max_bytes,omitempty" jsonschema:"How much is wanted (default: 16384)."`
-	Find       string `json:"find,omitempty" jsonschema:"Search for this ECMAScript regular expression in place of reading."`
+	Job        string `json:"job" jsonschema:"The job: its number, pid or name."`
+	From       *int64 `json:"from,omitempty" jsonschema:"Where to begin: a byte offset or, if negative, so many bytes before the end. Default: the last max_bytes."`
+	MaxBytes   int64  `json:"max_bytes,omitempty" jsonschema:"Maximum size of the output (default: 16384)."`
+	Find       string `json:"find,omitempty" jsonschema:"Search for this ECMAScript regular expression instead of reading."`
 	Context    int64  `json:"context,omitempty" jsonschema:"For find: how many lines before and after (default: 2)."`
 	MaxMatches int64  `json:"max_matches,omitempty" jsonschema:"For find: how many matches (default: 20)."`
 }
@@ -364,7 +364,7 @@ type shellOutputParams struct {
 type shellOutputResult struct {
 	Job        int64       `json:"job"`
 	Output     string      `json:"output,omitempty"`
-	Offset     int64       `json:"offset,omitempty" jsonschema:"Where the output begins."`
+	Offset     int64       `json:"offset,omitempty" jsonschema:"Offset of the output."`
 	NextOffset int64       `json:"nextOffset,omitempty" jsonschema:"The from of the next read."`
 	HasMore    bool        `json:"hasMore,omitempty"`
 	Matches    []lineMatch `json:"matches,omitempty"`
@@ -372,7 +372,7 @@ type shellOutputResult struct {
 }
 
 type lineMatch struct {
-	Offset int64    `json:"offset" jsonschema:"Of the match, for from."`
+	Offset int64    `json:"offset" jsonschema:"Offset of the match, for from."`
 	Line   string   `json:"line"`
 	Before []string `json:"before,omitempty"`
 	After  []string `json:"after,omitempty"`
@@ -396,14 +396,14 @@ func shellOutput(ctx context.Context, c *call, p shellOutputParams) (reply, erro
 	}
 	r := shellOutputResult{Job: j.handle, Offset: o.Offset, NextOffset: o.NextOffset, HasMore: o.HasMore}
 	if o.Gap != nil {
-		r.Output = fmt.Sprintf("[... %d bytes are not kept any more ...]\n", o.Gap.To-o.Gap.From)
+		r.Output = fmt.Sprintf("[... %d bytes are no longer kept ...]\n", o.Gap.To-o.Gap.From)
 	}
 	if o.Text != nil {
 		r.Output += *o.Text
 	}
 	text := r.Output
 	if r.HasMore {
-		text += fmt.Sprintf("\n[there is more: read on with from=%d]", r.NextOffset)
+		text += fmt.Sprintf("\n[there is more: continue with from=%d]", r.NextOffset)
 	}
 	return reply{text: orEmpty(text), value: r}, nil
 }
@@ -452,17 +452,17 @@ func (c *call) searchOutput(ctx context.Context, j *job, p *shellOutputParams) (
 }
 
 type shellEndParams struct {
-	Job   string  `json:"job" jsonschema:"The job: its number, its pid or its name."`
+	Job   string  `json:"job" jsonschema:"The job: its number, pid or name."`
 	Grace float64 `json:"grace_seconds,omitempty" jsonschema:"Seconds between SIGTERM and SIGKILL (default: 5)."`
 }
 
 type shellEndResult struct {
 	Job      int64   `json:"job"`
-	Ended    bool    `json:"ended" jsonschema:"Whether nothing of it is alive."`
+	Ended    bool    `json:"ended" jsonschema:"Whether none of its processes is alive."`
 	ExitCode *int64  `json:"exitCode"`
 	Signal   *string `json:"signal"`
-	Killed   int     `json:"killed" jsonschema:"How many processes are gone; 0: it had ended."`
-	Output   string  `json:"output" jsonschema:"What is new."`
+	Killed   int     `json:"killed" jsonschema:"How many processes were ended; 0: it had already ended."`
+	Output   string  `json:"output" jsonschema:"The new output."`
 }
 
 func shellEnd(ctx context.Context, c *call, p shellEndParams) (reply, error) {

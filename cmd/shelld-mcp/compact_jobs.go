@@ -11,7 +11,7 @@ import (
 // This file has shell_jobs, of the compact set.
 
 type shellJobsParams struct {
-	Ended bool `json:"ended,omitempty" jsonschema:"Whether those that have ended, and are still known, are listed too (default: false)."`
+	Ended bool `json:"ended,omitempty" jsonschema:"Whether to list ended jobs that are still known, too (default: false)."`
 }
 
 type shellJobsResult struct {
@@ -24,9 +24,9 @@ type shellJob struct {
 	Name           string  `json:"name,omitempty" jsonschema:"The name that shell was given for it, or the sessionId of CliSession."`
 	Command        string  `json:"command"`
 	Description    string  `json:"description,omitempty"`
-	Cwd            string  `json:"cwd" jsonschema:"Where it was started; absolute."`
-	Duration       int64   `json:"duration" jsonschema:"Seconds since its start, or, where it has ended, to its end."`
-	Status         string  `json:"status" jsonschema:"running, stopped, background (the command has ended, and what it has started runs on) or ended."`
+	Cwd            string  `json:"cwd" jsonschema:"The absolute directory in which it was started."`
+	Duration       int64   `json:"duration" jsonschema:"Seconds since its start or, if it has ended, until its end."`
+	Status         string  `json:"status" jsonschema:"running, stopped, background (the command has ended, but processes that it started run on) or ended."`
 	ExitCode       *int64  `json:"exitCode"`
 	Signal         *string `json:"signal"`
 	BackgroundPIDs []int64 `json:"backgroundPIDs"`
@@ -86,7 +86,7 @@ func (c *call) endedShellJob(j *schema.JobInfo) shellJob {
 func (c *call) shellJobsText(ctx context.Context) string {
 	r, err := c.shellJobs(ctx)
 	if err != nil {
-		return "shell_jobs lists what runs."
+		return "shell_jobs lists the running jobs."
 	}
 	return r.text()
 }

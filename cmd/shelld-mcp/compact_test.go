@@ -23,7 +23,7 @@ func TestShell(t *testing.T) {
 			if got != "[job 1, ended, exit code 3]\nhi\n" || r.EndedBy != "exit" || r.Status != "ended" || r.Output != "hi\n" {
 				t.Errorf("%q, %+v", got, r)
 			}
-			contains(t, h.call("shell", args{"command": "gti"}, nil), "exit code 127", "Near names are: git")
+			contains(t, h.call("shell", args{"command": "gti"}, nil), "exit code 127", "Similar names: git")
 			contains(t, h.call("shell", args{"command": "true"}, nil), "(no new output)")
 		},
 		"question": func(t *testing.T, h *host) {
@@ -74,7 +74,7 @@ func TestShell(t *testing.T) {
 		},
 		"timeout": func(t *testing.T, h *host) {
 			var r shellResult
-			contains(t, h.call("shell", args{"command": "sleep 1000", "timeout_seconds": 0.2}, &r), "still at it after 200ms")
+			contains(t, h.call("shell", args{"command": "sleep 1000", "timeout_seconds": 0.2}, &r), "still running after 200ms")
 			if r.EndedBy != "timeout" || r.Status != "running" {
 				t.Errorf("%+v", r)
 			}
@@ -168,8 +168,8 @@ func TestShell(t *testing.T) {
 			contains(t, h.fail("shell", args{"job": "1", "command": "x"}), "give one of them")
 			contains(t, h.fail("shell", args{"command": "x", "wait": "ever"}), "wait is one of input, exit, quiet, none")
 			contains(t, h.fail("shell", args{"command": "x", "screen": "wide"}), "screen is one of none, text, picture")
-			contains(t, h.fail("shell", args{"command": "x", "name": "a b"}), "will not do")
-			contains(t, h.fail("shell", args{"job": "1", "cwd": "x"}), "the job runs already")
+			contains(t, h.fail("shell", args{"command": "x", "name": "a b"}), "is invalid: it must begin with a letter")
+			contains(t, h.fail("shell", args{"job": "1", "cwd": "x"}), "the job is already running")
 		},
 		"job by its number": func(t *testing.T, h *host) {
 			var r shellResult

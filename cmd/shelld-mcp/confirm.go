@@ -176,8 +176,8 @@ func (d *decision) refusal() string {
 	const remedy = " If this host runs without a person and approves each call itself, start shelld-mcp with -confirm none."
 	switch {
 	case d.unclear:
-		return "The host has said yes to the question, but neither once nor always, and so nobody has allowed this. Nothing was done. " +
-			"See to the host, whose answer has to have decision, or start shelld-mcp with -confirm none if the host itself asks before each call."
+		return "The host accepted the question, but with neither once nor always, so this is not allowed. Nothing was done. " +
+			"Fix the host, whose answer must have decision, or start shelld-mcp with -confirm none if the host itself asks before each call."
 	case d.action == "cancel":
 		return "The question about this was closed without an answer: no person has said yes or no. Nothing was done. " +
 			"A host that runs without a person (in a headless mode) may answer so by itself." + remedy

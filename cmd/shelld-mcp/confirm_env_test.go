@@ -44,7 +44,7 @@ func TestSteeringVariableAsked(t *testing.T) {
 		asked.expect(t, sets, sets, unsets, unsets)
 	}
 	h := startHost(t, nil, "-confirm", "seeds")
-	contains(t, h.fail("CliEnv", args{"action": "set", "name": "PATH", "value": "/tmp"}), "this host has no way to ask one")
+	contains(t, h.fail("CliEnv", args{"action": "set", "name": "PATH", "value": "/tmp"}), "this host cannot ask one")
 	h = startHost(t, nil, "-confirm", "none")
 	h.call("CliEnv", args{"action": "set", "name": "PATH", "value": "/tmp"}, nil)
 }
@@ -125,7 +125,7 @@ func TestEnvironmentChangedMeanwhile(t *testing.T) {
 					}
 				}
 				if version == beforeCallingAgain {
-					contains(t, said, "has changed meanwhile. Nothing was done")
+					contains(t, said, "has changed. Nothing was done")
 					return
 				}
 				if len(questions) != 2 {
@@ -139,9 +139,9 @@ func TestEnvironmentChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestUnknownIsShown checks the question about a line that may run more than it shows: it says so, and does not offer
+// TestQuestionShowsUnknownCommands checks the question about a line that may run more than it shows: it says so, and does not offer
 // always.
-func TestUnknownIsShown(t *testing.T) {
+func TestQuestionShowsUnknownCommands(t *testing.T) {
 	asked := &person{says: []string{"once", "once", "always", "once", "once"}}
 	h := startHost(t, asked.options())
 	for range 2 {

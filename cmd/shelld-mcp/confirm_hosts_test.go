@@ -22,7 +22,7 @@ func TestHostWithoutElicitation(t *testing.T) {
 	}
 	for _, flags := range [][]string{{"-confirm", "seeds"}, {"-confirm", "all"}, {"-unasked", "deny"}} {
 		h := startHost(t, nil, flags...)
-		contains(t, h.fail("execute_bash_command", args{"command": "touch there"}), "this host has no way to ask one", "Nothing was done", "-confirm auto")
+		contains(t, h.fail("execute_bash_command", args{"command": "touch there"}), "this host cannot ask one", "Nothing was done", "-confirm auto")
 		if _, err := os.Stat(filepath.Join(h.root, "there")); err == nil {
 			t.Error("it was run all the same")
 		}
@@ -33,9 +33,9 @@ func TestHostWithoutElicitation(t *testing.T) {
 	}
 }
 
-// TestNoAnswerIsNoDenial has a host answer in each way that allows nothing: the error distinguishes a person's denial,
+// TestUnansweredIsNotDenied has a host answer in each way that allows nothing: the error distinguishes a person's denial,
 // a host that declined, and a question that was not answered.
-func TestNoAnswerIsNoDenial(t *testing.T) {
+func TestUnansweredIsNotDenied(t *testing.T) {
 	for _, version := range []string{beforeCallingAgain, asksItself} {
 		for _, test := range []struct {
 			answer    mcp.ElicitResult

@@ -14,10 +14,10 @@ import (
 	"shelld/schema"
 )
 
-// TestUnasked makes calls that a person must allow, from a host that cannot ask.
-func TestUnasked(t *testing.T) {
+// TestHostCannotAsk makes calls that a person must allow, from a host that cannot ask.
+func TestHostCannotAsk(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "seeds")
-	contains(t, h.fail("execute_bash_command", args{"command": "touch there"}), "this host has no way to ask one", "-unasked allow")
+	contains(t, h.fail("execute_bash_command", args{"command": "touch there"}), "this host cannot ask one", "-unasked allow")
 	if _, err := os.Stat(filepath.Join(h.root, "there")); err == nil {
 		t.Error("it was run all the same")
 	}
@@ -75,8 +75,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestOtherQuestion sends the answer to another question: it is ignored.
-func TestOtherQuestion(t *testing.T) {
+// TestAnswerToOtherQuestionIgnored sends the answer to another question: it is ignored.
+func TestAnswerToOtherQuestionIgnored(t *testing.T) {
 	asked := 0
 	h := startHost(t, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		asked++
@@ -153,7 +153,7 @@ func TestSignalKeysUnasked(t *testing.T) {
 	press := args{"pid": 1, "special_keys": []string{"Ctrl-C"}}
 	h := startHost(t, nil, "-confirm", "seeds")
 	h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)
-	contains(t, h.fail("write_to_shell", press), "this host has no way to ask one")
+	contains(t, h.fail("write_to_shell", press), "this host cannot ask one")
 	contains(t, h.call("jobs", nil, nil), "Status: running")
 	for _, flags := range [][]string{{"-unasked", "allow"}, {"-confirm", "none"}} {
 		h := startHost(t, nil, flags...)

@@ -108,7 +108,7 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case <-c.room:
 		case l := <-c.lines:
 			if l.tooLong {
-				c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message may have %d bytes: send less at a time", maxLine))
+				c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message may have at most %d bytes: send less at a time", maxLine))
 			} else if msg := c.take(l.text); msg != nil {
 				return msg, nil
 			}
@@ -199,11 +199,11 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 		return nil
 	}
 	if !json.Valid(line) {
-		c.refused(nil, jsonrpc.CodeParseError, "this line is no JSON: send one message, and nothing else, a line")
+		c.refused(nil, jsonrpc.CodeParseError, "this line is not JSON: send exactly one message per line")
 		return nil
 	}
 	if line[0] == '[' {
-		c.refused(nil, jsonrpc.CodeInvalidRequest, "there are no batches: send each message on a line of its own")
+		c.refused(nil, jsonrpc.CodeInvalidRequest, "batches are not supported: send each message on a line of its own")
 		return nil
 	}
 	if code, why := misfitText(line); why != "" {
@@ -214,7 +214,7 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 		return nil // An answer is never answered: two sides that do so would never end.
 	}
 	if err != nil {
-		c.refused(idOf(line), jsonrpc.CodeInvalidRequest, "this is no message of JSON-RPC 2.0: "+err.Error())
+		c.refused(idOf(line), jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC 2.0 message: "+err.Error())
 		return nil
 	}
 	req, ok := msg.(*jsonrpc.Request)
@@ -259,11 +259,11 @@ func (c *conn) begin(req *jsonrpc.Request, line []byte) bool {
 	switch {
 	case twice:
 		// With the ID itself, the host would take the error for the answer to the other request.
-		c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request with the id %v is in flight: give each its own", req.ID.Raw()))
+		c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request with the id %v is in flight: give each request its own id", req.ID.Raw()))
 	case full:
-		c.refused(f.id, codeBusy, fmt.Sprintf("%d requests are in flight, which is as many as may be: wait for answers, or cancel some", maxCalls))
+		c.refused(f.id, codeBusy, fmt.Sprintf("%d requests are in flight, the most that are allowed: wait for answers, or cancel some", maxCalls))
 	case fate == tooHeavy:
-		c.refused(f.id, codeBusy, fmt.Sprintf("the calls in flight may be answered with some %d MiB, and this one with %d KiB, for which there is no room: wait for answers, cancel some, or ask for less output", waitingRoom>>20, f.load.bytes>>10))
+		c.refused(f.id, codeBusy, fmt.Sprintf("answers to the calls in flight may take about %d MiB, and there is no room for %d KiB more: wait for answers, cancel some, or ask for less output", waitingRoom>>20, f.load.bytes>>10))
 	}
 	return fate == goesOn
 }
@@ -334,7 +334,7 @@ func (c *conn) refused(id json.RawMessage, code int, why string) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	c.log.Debug("the host sent what is refused", "code", code, "why", why)
+	c.log.Debug("refused a message from the host", "code", code, "why", why)
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": why}})
 	if err != nil {
 		return // It cannot fail: all parts have been marshalled before.
@@ -355,7 +355,7 @@ func (c *conn) refused(id json.RawMessage, code int, why string) {
 	case <-c.broken:
 	case <-c.late:
 	case <-t.C:
-		c.log.Warn("the host sends what is refused, and reads no answer: it is given up")
+		c.log.Warn("the host sends invalid messages and reads no answers: closing the connection")
 		c.giveUp()
 	}
 	c.answered()
@@ -449,7 +449,7 @@ func (c *conn) Close() error {
 	case <-c.broken:
 	case <-c.late:
 	case <-t.C:
-		c.log.Warn("the host does not read what it is sent; the rest is dropped")
+		c.log.Warn("the host does not read its messages; the rest is dropped")
 	}
 	return nil
 }

@@ -185,8 +185,8 @@ func TestUnreadRefusals(t *testing.T) {
 	w.ended()
 }
 
-// TestLastLine sends a message without a line end, followed by the end of input.
-func TestLastLine(t *testing.T) {
+// TestLastLineWithoutLineEnd sends a message without a line end, followed by the end of input.
+func TestLastLineWithoutLineEnd(t *testing.T) {
 	w := startWire(t)
 	w.initialize()
 	go func() {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestNoText sends messages that are not UTF-8, and escapes that encode no character: each is refused, with an answer
+// TestInvalidUTF8 sends messages that are not UTF-8, and escapes that encode no character: each is refused, with an answer
 // that is valid JSON, and nothing in them is run.
-func TestNoText(t *testing.T) {
+func TestInvalidUTF8(t *testing.T) {
 	w := startWire(t, "-confirm", "none")
 	w.initialize()
 	run := func(id, command string) string {
@@ -53,7 +53,7 @@ func TestNoText(t *testing.T) {
 func TestAnswerIDs(t *testing.T) {
 	for _, test := range []struct{ content, want string }{
 		{`{"decision":"deny"}`, "did not allow this"},
-		{"{\"decision\":\"once\xff\"}", "the host has failed to ask one"},
+		{"{\"decision\":\"once\xff\"}", "the host failed to ask one"},
 	} {
 		w := startWire(t)
 		w.initializeWith(`{"elicitation":{}}`)

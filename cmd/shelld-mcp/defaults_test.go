@@ -28,9 +28,9 @@ func TestDefaultTools(t *testing.T) {
 	}
 }
 
-// TestTextAlone calls tools of every kind on a server without -structured: hosts that prefer structured content would
+// TestTextWithoutStructuredContent calls tools of every kind on a server without -structured: hosts that prefer structured content would
 // hide the text and the picture from their models.
-func TestTextAlone(t *testing.T) {
+func TestTextWithoutStructuredContent(t *testing.T) {
 	h := startBareHost(t, "", nil, "-tools", "all", "-confirm", "none")
 	for _, call := range []struct {
 		tool string

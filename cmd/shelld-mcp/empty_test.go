@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestNothingToTell calls the tools after a program has written nothing but blank lines: they answer with the usual
+// TestBlankOutputText calls the tools after a program has written nothing but blank lines: they answer with the usual
 // text, and not with the JSON that replaces a missing text.
-func TestNothingToTell(t *testing.T) {
+func TestBlankOutputText(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all", "-confirm", "none")
 	h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)
 	for _, test := range []struct {

@@ -41,7 +41,7 @@ func TestSurvivorOfSession(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	contains(t, h.fail("CliSession", args{"sessionId": "b", "command": "cat"}), `A session "b" is running: its command has ended`, "CliStop and force=true", "- b (pid ", leftRunning)
-	contains(t, h.fail("CliWrite", args{"sessionId": "b", "input": "x"}), "takes no input", "CliStop with force=true ends it")
+	contains(t, h.fail("CliWrite", args{"sessionId": "b", "input": "x"}), "takes no input", "CliStop with force=true ends them")
 	stop = cliStopResult{}
 	if h.call("CliStop", args{"sessionId": "b", "force": true}, &stop); stop.Status != "stopped" {
 		t.Errorf("%+v", stop)

@@ -23,12 +23,12 @@ func TestEnds(t *testing.T) {
 	ways := map[string]func(*wire){
 		"stdin ends":  func(w *wire) { _ = w.in.Close() },
 		"SIGTERM":     func(w *wire) { w.stop() },
-		"stdout ends": func(w *wire) { _ = w.outR.CloseWithError(errors.New("nobody reads")) },
+		"stdout ends": func(w *wire) { _ = w.outR.CloseWithError(errors.New("no reader")) },
 		"the host is gone": func(w *wire) {
-			_ = w.outR.CloseWithError(errors.New("nobody reads"))
+			_ = w.outR.CloseWithError(errors.New("no reader"))
 			_ = w.in.Close()
 		},
-		"nobody reads": func(w *wire) { _ = w.in.Close() }, // The test reads only half a line.
+		"no reader": func(w *wire) { _ = w.in.Close() }, // The test reads only half a line.
 	}
 	for name, end := range ways {
 		t.Run(name, func(t *testing.T) {

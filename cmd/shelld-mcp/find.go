@@ -116,7 +116,7 @@ func notReading(n int64, info *schema.JobInfo) string {
 	case slices.Contains(left, n):
 		return fmt.Sprintf("Process %d runs, but takes no input: the command of job %d, which has started it, has ended. kill ends it.", n, info.Handle)
 	case len(left) > 0:
-		return fmt.Sprintf("Process %d is not running. %s What it has started runs on (PID %s), but takes no input; kill ends it.", n, howEnded(info.Exit), numbers(left))
+		return fmt.Sprintf("Process %d is not running. %s Processes that it started run on (PID %s), but take no input; kill ends them.", n, howEnded(info.Exit), numbers(left))
 	}
 	return fmt.Sprintf("Process %d is not running. %s", n, howEnded(info.Exit))
 }
@@ -139,7 +139,7 @@ func (c *call) liveText(ctx context.Context) string {
 }
 
 // leftRunning follows a job in a list if its command has ended.
-const leftRunning = " (it has ended, and what it has started runs on)"
+const leftRunning = " (it has ended, but processes that it started run on)"
 
 // commandOf returns the command of a job in one line.
 func commandOf(j *schema.JobInfo) string {

@@ -93,7 +93,7 @@ func TestBackgroundPIDs(t *testing.T) {
 			pid := r.BackgroundPIDs[0]
 			contains(t, h.fail("send_input", args{"handle": pid, "input": "x"}), fmt.Sprintf("Process %d runs, but takes no input: the command of job 1, which has started it, has ended.", pid))
 			contains(t, h.fail("write_to_shell", args{"pid": pid, "input": "x"}), fmt.Sprintf("Error: Process %d runs, but takes no input", pid))
-			contains(t, h.fail("send_input", args{"handle": 1, "input": "x"}), "Process 1 is not running. It has exited with code 0. What it has started runs on", fmt.Sprint(pid))
+			contains(t, h.fail("send_input", args{"handle": 1, "input": "x"}), "Process 1 is not running. It has exited with code 0. Processes that it started run on", fmt.Sprint(pid))
 			if tool == "run_shell_command" {
 				contains(t, h.call("read_shell", args{"pid": pid}, nil), "started")
 			}
@@ -110,15 +110,15 @@ func TestBackgroundPIDs(t *testing.T) {
 	}
 }
 
-// TestOthersProcess uses the PID of a living process that does not belong to the server.
-func TestOthersProcess(t *testing.T) {
+// TestForeignPID uses the PID of a living process that does not belong to the server.
+func TestForeignPID(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	pid := os.Getpid()
-	contains(t, h.fail("kill", args{"handle": pid}), fmt.Sprintf("Process %d is none of this server's", pid), "nothing was done")
+	contains(t, h.fail("kill", args{"handle": pid}), fmt.Sprintf("Process %d does not belong to this server, which only ends what it has started", pid), "nothing was done")
 }
 
-// TestLiveStaysKnown ends more jobs than are kept: a live job is never forgotten.
-func TestLiveStaysKnown(t *testing.T) {
+// TestLiveJobNotForgotten ends more jobs than are kept: a live job is never forgotten.
+func TestLiveJobNotForgotten(t *testing.T) {
 	l := newLedger()
 	const handle, pid = 1, 4711
 	name := "dev"

@@ -59,19 +59,19 @@ func parseFlags(args []string, usage io.Writer) (config, error) {
 	fs := flag.NewFlagSet("shelld-mcp", flag.ContinueOnError)
 	fs.Var(base.Choice{To: &c.tools, Allowed: []string{"compact", "seeds", "all"}}, "tools", "which `set` of tools the host gets: compact (four tools for any model), seeds (fourteen, for prompts that know them) or all")
 	fs.BoolVar(&c.structured, "structured", false, "add structured content to the text of each result, and schemas of it to the list of tools; for programs, since some hosts then hide the text and the pictures from their models")
-	fs.Var(base.Choice{To: &c.confirm, Allowed: []string{"auto", "seeds", "all", "none"}}, "confirm", "`which` calls a person is asked about (of the compact tools only with all): auto (execute_bash_command, write_to_shell, kill, and variables that change which commands run; if the host cannot ask, its own approval of the call counts), seeds (the same, and denied if the host cannot ask), all (all that starts, types or ends something; denied if the host cannot ask) or none")
+	fs.Var(base.Choice{To: &c.confirm, Allowed: []string{"auto", "seeds", "all", "none"}}, "confirm", "`which` calls a person is asked about (of the compact tools only with all): auto (execute_bash_command, write_to_shell, kill, and variables that change which commands run; if the host cannot ask, its own approval of the call counts), seeds (the same, and denied if the host cannot ask), all (every call that starts, types or ends something; denied if the host cannot ask) or none")
 	fs.Var(base.Choice{To: &c.unasked, Allowed: []string{"deny", "allow"}}, "unasked", "`what` to do with such a call if the host cannot ask a person: deny or allow; by default allow with -confirm auto, else deny")
-	fs.Var(base.Choice{To: &profile, Allowed: []string{"agent", "interactive"}}, "profile", "the variables `for` a kind of use that commands get: agent (no pager, no editor, no colours, no questions) or interactive")
-	fs.StringVar(&c.shell, "shell", "", "the `shell` of run_shell_command and of the compact tools; by default bash, or the default shell where there is none")
+	fs.Var(base.Choice{To: &profile, Allowed: []string{"agent", "interactive"}}, "profile", "`which` set of variables commands get: agent (no pager, no editor, no colours, no questions) or interactive")
+	fs.StringVar(&c.shell, "shell", "", "the `shell` of run_shell_command and of the compact tools; by default bash, or the default shell if there is no bash")
 	fs.StringVar(&c.root, "root", "", "the `directory` in which commands start; by default the one in which shelld-mcp was started")
 	fs.Var((*words)(&c.allowDirs), "allow-dir", "a `directory` in which commands may start; several with commas, or several times; by default any")
-	fs.Var((*words)(&c.allowCommands), "allow-command", "the `commands` that may be run, and no others")
-	fs.Var((*words)(&c.denyCommands), "deny-command", "`commands` that may not be run")
-	fs.Var(base.Choice{To: &env, Allowed: []string{"core", "all", "none"}}, "env", "which of the server's own `variables` commands get: core, all (but what looks like a secret) or none")
+	fs.Var((*words)(&c.allowCommands), "allow-command", "allow only these `commands`")
+	fs.Var((*words)(&c.denyCommands), "deny-command", "deny these `commands`")
+	fs.Var(base.Choice{To: &env, Allowed: []string{"core", "all", "none"}}, "env", "which of the server's own `variables` commands get: core, all (except likely secrets) or none")
 	fs.StringVar(&c.stateDir, "state-dir", "", "the `directory` for output files; by default that of shelld")
-	fs.BoolVar(&c.memory, "memory", false, "keep output in memory alone, without files")
+	fs.BoolVar(&c.memory, "memory", false, "keep output only in memory, without files")
 	fs.Int64Var(&c.maxJobs, "max-jobs", 0, "how `many` jobs may be live at once; by default 512")
-	fs.Var(base.Level{Level: &c.level}, "log", "the least `level` that is logged on stderr: debug, info, warn or error")
+	fs.Var(base.Level{Level: &c.level}, "log", "the lowest `level` that is logged on stderr: debug, info, warn or error")
 	fs.BoolVar(&c.version, "version", false, "print the version")
 	rest, err := base.Parse(fs, args, false)
 	if err != nil {
@@ -92,7 +92,7 @@ func parseFlags(args []string, usage io.Writer) (config, error) {
 		return c, err
 	}
 	if len(rest) > 0 {
-		return c, fmt.Errorf("there is nothing to do with %q", rest[0])
+		return c, fmt.Errorf("unexpected argument %q", rest[0])
 	}
 	c.profile, c.env = schema.ProfileName(profile), schema.EnvInherit(env)
 	return c, c.check()
@@ -107,7 +107,7 @@ func (c *config) allowsUnasked() bool {
 // check makes directories absolute, and rejects contradictory flags.
 func (c *config) check() error {
 	if c.memory && c.stateDir != "" {
-		return errors.New("-memory keeps no files, and -state-dir says where: give one of them")
+		return errors.New("-memory keeps no files, but -state-dir names their directory: give one of them")
 	}
 	if c.shell != "" {
 		// A relative path is relative to the directory of each command.

@@ -25,7 +25,7 @@ func TestWrongFlags(t *testing.T) {
 		"-shell nosuch":  `-shell "nosuch": there is no such shell; name one that is installed, or leave it out`,
 		"-allow-dir ,":   `-allow-dir ",": it has an empty word`,
 		"-shell":         "-shell needs a value: -shell SHELL",
-		"here":           `there is nothing to do with "here"`,
+		"here":           `unexpected argument "here"`,
 	} {
 		if _, err := parseFlags(strings.Fields(args), io.Discard); err == nil || err.Error() != want {
 			t.Errorf("%s: %v; want %s", args, err, want)
@@ -54,8 +54,8 @@ func TestRefusedFlags(t *testing.T) {
 	}
 	none := filepath.Join(filepath.Dir(file), "none")
 	for _, test := range []struct{ name, value, want string }{
-		{"-root", none, "the root directory " + none + " is no directory that can be used; give an existing one"},
-		{"-allow-dir", none, "the allowed directory " + none + " cannot be used (no such file or directory); make it first, or leave it out"},
+		{"-root", none, "root directory " + none + " does not exist or is not a directory"},
+		{"-allow-dir", none, "the allowed directory " + none + " cannot be used (no such file or directory); create it first, or leave it out"},
 		{"-state-dir", file, "output cannot be kept in " + file + " (not a directory); give another -state-dir, or -memory"},
 	} {
 		out, _ := exec.CommandContext(t.Context(), "shelld-mcp", test.name, test.value).CombinedOutput() // The text is the error.

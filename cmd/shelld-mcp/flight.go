@@ -100,6 +100,6 @@ func (c *conn) dropHeld() {
 	}
 	c.mu.Unlock()
 	for _, f := range held {
-		c.refused(f.id, codeBusy, "shelld-mcp is ending; this was held back until the answers before it were read, and nothing was done")
+		c.refused(f.id, codeBusy, "shelld-mcp is ending; this call was held back until earlier answers were read, and nothing was done")
 	}
 }

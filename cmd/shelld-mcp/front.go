@@ -113,19 +113,19 @@ func (f *front) shellOf() *string {
 // instructions returns the text that explains to a model how the tools belong together.
 func instructions(tools string) string {
 	var b strings.Builder
-	b.WriteString("Commands run on real terminals of their own. Whatever a command starts belongs to it: ending it ends all of that, and so does the end of this server.")
+	b.WriteString("Commands run on real terminals of their own. Every process that a command starts belongs to it, and ends when the command is ended or when this server ends.")
 	if tools != "compact" {
 		b.WriteString(`
 
 run_shell_command starts a command and answers when it has ended, when ai_callback_pattern has matched, or after ai_callback_delay seconds; then it runs on, and its Handle (or PID) is for send_input, read_shell, write_to_shell, jobs and kill. For programs that ask (ed, python, gdb) give ai_callback_pattern their prompt. execute_bash_command waits for the command's end, and takes no input.
 
-CliGetPlatform tells of the shell. CliRun runs one command to its end; CliSession starts a shell or a program that stays, CliWrite types into it, CliRead reads what is new, CliStop ends it. CliEnv has the variables of later commands.`)
+CliGetPlatform describes the shell. CliRun runs one command to its end; CliSession starts a shell or a program that stays, CliWrite types into it, CliRead reads what is new, CliStop ends it. CliEnv manages the variables of later commands.`)
 	}
 	if tools != "seeds" {
 		b.WriteString(`
 
-shell starts a command, or types into one that runs, waits for what you name (its end, its next question, a pattern, silence, a port), and answers with what is new. shell_output reads and searches what was written before, shell_jobs lists, shell_end ends. If a command asks something, the first line of the answer says "waiting for input" with its question: answer it with another call of shell.`)
+shell starts a command, or types into a running one, waits for an event (its end, its next question, a pattern, silence, a port), and returns the new output. shell_output reads and searches earlier output, shell_jobs lists, shell_end ends. If a command asks something, the first line of the answer says "waiting for input" with its question: answer it with another call of shell.`)
 	}
-	b.WriteString("\n\nOutput that was told is not told again. Long output is cut in its middle; the mark there names the file, or the resource, that has the whole of it.")
+	b.WriteString("\n\nOutput that was returned is not returned again. Long output is cut in its middle; the mark there names the file or the resource with all of it.")
 	return b.String()
 }

@@ -82,17 +82,17 @@ type runShellResult struct {
 	Handle          int64   `json:"handle" jsonschema:"The handle, for send_input, jobs and kill."`
 	PID             int64   `json:"pid" jsonschema:"The process id; taken wherever a handle is, and for read_shell and write_to_shell."`
 	Command         string  `json:"command"`
-	Directory       string  `json:"directory" jsonschema:"Where it was started; absolute."`
+	Directory       string  `json:"directory" jsonschema:"The absolute directory in which it was started."`
 	Output          string  `json:"output"`
 	Running         bool    `json:"running" jsonschema:"Whether the command runs on."`
 	PatternMatched  bool    `json:"patternMatched"`
-	PatternFailed   bool    `json:"patternFailed,omitempty" jsonschema:"The pattern was given up, and the wait with it: it takes too long over this output."`
+	PatternFailed   bool    `json:"patternFailed,omitempty" jsonschema:"Matching was aborted, and so was the wait: the pattern takes too long on this output."`
 	WaitingForInput bool    `json:"waitingForInput" jsonschema:"Whether it is known to wait for input."`
-	ExitCode        *int64  `json:"exitCode" jsonschema:"null while it runs, and where a signal has ended it."`
+	ExitCode        *int64  `json:"exitCode" jsonschema:"null while it runs, and if a signal ended it."`
 	Signal          *string `json:"signal"`
-	Hint            string  `json:"hint,omitempty" jsonschema:"Why the command could not be run, and near names."`
-	BackgroundPIDs  []int64 `json:"backgroundPIDs" jsonschema:"What it has left running when it ended."`
-	OutputFile      string  `json:"outputFile,omitempty" jsonschema:"Where all of the output is kept."`
+	Hint            string  `json:"hint,omitempty" jsonschema:"Why the command could not be run, with similar names."`
+	BackgroundPIDs  []int64 `json:"backgroundPIDs" jsonschema:"Processes that it left running."`
+	OutputFile      string  `json:"outputFile,omitempty" jsonschema:"The file with all of the output."`
 }
 
 func runShellCommand(ctx context.Context, c *call, p runShellParams) (reply, error) {
@@ -181,10 +181,10 @@ type sendInputParams struct {
 type sendInputResult struct {
 	Handle          int64   `json:"handle"`
 	PID             int64   `json:"pid"`
-	Output          string  `json:"output" jsonschema:"What is new: what the process wrote since it was last told, by any tool."`
+	Output          string  `json:"output" jsonschema:"The new output: what the process wrote since its output was last returned, by any tool."`
 	Running         bool    `json:"running"`
 	PatternMatched  bool    `json:"patternMatched"`
-	PatternFailed   bool    `json:"patternFailed,omitempty" jsonschema:"The pattern was given up, and the wait with it: it takes too long over this output."`
+	PatternFailed   bool    `json:"patternFailed,omitempty" jsonschema:"Matching was aborted, and so was the wait: the pattern takes too long on this output."`
 	WaitingForInput bool    `json:"waitingForInput"`
 	ExitCode        *int64  `json:"exitCode"`
 	Signal          *string `json:"signal"`
@@ -232,8 +232,8 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 // patternGivenUp returns the text for a wait that has ended early because its pattern was given up: the pattern was not
 // found, and the command has not ended. param is the tool's name for the pattern.
 func patternGivenUp(param string) string {
-	return "the wait has ended before its time: " + param + " was given up, since it takes too long over this output (as one with a repetition within another does, such as (a+)+$), or the output cannot be read. " +
-		"Nothing was found, and the command was not ended. Give a simpler one to the next call: a plain text, or fewer of * and +."
+	return "the wait has ended early: matching " + param + " was aborted, because it takes too long on this output (like a nested repetition, such as (a+)+$), or the output cannot be read. " +
+		"Nothing was found, and the command was not ended. Give a simpler pattern to the next call: plain text, or fewer * and +."
 }
 
 type jobsResult struct {
@@ -243,12 +243,12 @@ type jobsResult struct {
 type jobsEntry struct {
 	Handle         int64   `json:"handle"`
 	PID            int64   `json:"pid"`
-	SessionID      string  `json:"sessionId,omitempty" jsonschema:"Where it was started by CliSession."`
+	SessionID      string  `json:"sessionId,omitempty" jsonschema:"Set if CliSession started it."`
 	Command        string  `json:"command"`
 	Description    string  `json:"description,omitempty"`
 	Directory      string  `json:"directory"`
 	Duration       int64   `json:"duration" jsonschema:"Seconds since its start."`
-	Status         string  `json:"status" jsonschema:"running, stopped, or background: the command has ended, and what it has started runs on."`
+	Status         string  `json:"status" jsonschema:"running, stopped, or background: the command has ended, but processes that it started run on."`
 	BackgroundPIDs []int64 `json:"backgroundPIDs"`
 }
 
@@ -319,9 +319,9 @@ type killParams struct {
 
 type killResult struct {
 	Handle     int64  `json:"handle"`
-	Terminated bool   `json:"terminated" jsonschema:"Whether nothing of it is alive."`
+	Terminated bool   `json:"terminated" jsonschema:"Whether none of its processes is alive."`
 	Was        string `json:"was" jsonschema:"running, or ended: there was nothing to terminate."`
-	Killed     int    `json:"killed" jsonschema:"How many processes are gone."`
+	Killed     int    `json:"killed" jsonschema:"How many processes were ended."`
 }
 
 // killGrace is the time, in milliseconds, between SIGTERM and SIGKILL, as in the seed.
@@ -336,9 +336,9 @@ func killJob(ctx context.Context, c *call, p killParams) (reply, error) {
 	switch {
 	case j != nil || c.front.jobs.given(n):
 	case livesElsewhere(n):
-		return reply{text: fmt.Sprintf("Process %d is none of this server's, which ends what it has started alone: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
+		return reply{text: fmt.Sprintf("Process %d does not belong to this server, which only ends what it has started: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
 	case !c.front.jobs.named(n):
-		return reply{text: fmt.Sprintf("There is no process with the handle or the PID %d, and there was none: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
+		return reply{text: fmt.Sprintf("There is and was no process with the handle or PID %d: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
 	}
 	ended := reply{text: fmt.Sprintf("Process %d is not running (already terminated).", n), value: killResult{Handle: n, Terminated: true, Was: "ended"}}
 	if j == nil {

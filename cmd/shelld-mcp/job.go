@@ -229,7 +229,7 @@ func (f *front) notice(n rpc.Notice) {
 		}
 	}
 	if err != nil {
-		f.log.Error("a notification of the server's cannot be read", "method", n.Method, "error", err)
+		f.log.Error("cannot read a notification of the server", "method", n.Method, "error", err)
 	}
 }
 
@@ -316,6 +316,6 @@ func (c *call) takeBack(handle int64) {
 	c.mu.Unlock()
 	err := c.do(context.Background(), "job/kill", schema.JobKillParams{Handle: handleID(handle), GraceMs: new(int64(takeBackGrace))}, nil)
 	if err != nil && !errors.Is(err, rpc.ErrServerGone) && kindOf(err) != schema.KindJobNotFound {
-		c.front.log.Warn("a job that was started for nothing could not be ended", "handle", handle, "error", err)
+		c.front.log.Warn("cannot end the job of a call that failed", "handle", handle, "error", err)
 	}
 }

@@ -97,7 +97,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, cfg config, log *sl
 // greeting explains the server to a person who has started it by hand.
 const greeting = `shelld-mcp is a server that hosts of the Model Context Protocol (Claude Code, Codex, VS Code,
 Gemini CLI, Zed, Cursor and others) start as a child process and drive over stdin and
-stdout; on a terminal it has nobody to talk to. docs/mcp.md has what to write into the
+stdout; on a terminal it has no host to talk to. docs/mcp.md shows the
 configuration of each. To look at it by hand:
 
     npx @modelcontextprotocol/inspector shelld-mcp

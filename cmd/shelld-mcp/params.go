@@ -127,7 +127,7 @@ func misfitOf(p *jsonschema.Schema, value json.RawMessage) string {
 			return "cannot be read: " + err.Error()
 		}
 		if n := utf8.RuneCountInString(s); p.MaxLength != nil && n > *p.MaxLength {
-			return fmt.Sprintf("may have %d characters, and has %d: shorten it", *p.MaxLength, n)
+			return fmt.Sprintf("may have at most %d characters, and has %d: shorten it", *p.MaxLength, n)
 		}
 	case "array":
 		return misfitItems(p, value)
@@ -205,7 +205,7 @@ func plainWhole(value json.RawMessage) json.RawMessage {
 // misfitID is misfitWhole for the number of a job or a process.
 func misfitID(value json.RawMessage) string {
 	if wrong := misfitWhole(value); wrong != "" {
-		return wrong + ": the Handle or the PID that run_shell_command has told, or jobs lists"
+		return wrong + ": give the Handle or PID that run_shell_command or jobs has returned"
 	}
 	return ""
 }

@@ -106,7 +106,7 @@ func classLength(pattern string) int {
 // rewriting; "": none. param is the tool's name for the pattern.
 func misfitPattern(param, pattern string) string {
 	if n := utf8.RuneCountInString(linePatternOf(pattern).text); n > maxPattern && utf8.RuneCountInString(pattern) <= maxPattern {
-		return fmt.Sprintf("%s comes to %d characters where its line ends and ^ are written out for a terminal, and may have %d: shorten it.", param, n, maxPattern)
+		return fmt.Sprintf("%s has %d characters when its line ends and ^ are expanded for a terminal, and may have at most %d: shorten it.", param, n, maxPattern)
 	}
 	return ""
 }

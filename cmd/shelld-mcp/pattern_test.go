@@ -148,19 +148,19 @@ func TestPatternsOfTools(t *testing.T) {
 			"shell_output":      {"job": "1", "find": pattern},
 		} {
 			got := h.fail(tool, a)
-			contains(t, got, "is no ECMAScript regular expression")
+			contains(t, got, "is not an ECMAScript regular expression")
 			for _, ours := range []string{`\r`, "(?"} {
 				if strings.Contains(got, ours) {
-					t.Errorf("%s %q: what is put into a pattern is told: %s", tool, pattern, got)
+					t.Errorf("%s %q: the answer shows the internal part of the pattern: %s", tool, pattern, got)
 				}
 			}
 		}
 	}
 	long := strings.Repeat(`\n`, maxPattern/2)
-	contains(t, h.fail("run_shell_command", args{"command": "touch there", "ai_callback_pattern": long}), "ai_callback_pattern comes to", "may have 4096")
-	contains(t, h.fail("send_input", args{"handle": 1, "input": "there", "ai_callback_pattern": long}), "ai_callback_pattern comes to")
-	contains(t, h.fail("shell", args{"command": "touch there", "pattern": long}), "pattern comes to")
-	contains(t, h.fail("shell_output", args{"job": "1", "find": long}), "find comes to")
+	contains(t, h.fail("run_shell_command", args{"command": "touch there", "ai_callback_pattern": long}), "ai_callback_pattern has 67575 characters when its line ends", "may have at most 4096")
+	contains(t, h.fail("send_input", args{"handle": 1, "input": "there", "ai_callback_pattern": long}), "ai_callback_pattern has 67575 characters when its line ends")
+	contains(t, h.fail("shell", args{"command": "touch there", "pattern": long}), "pattern has 67575 characters when its line ends")
+	contains(t, h.fail("shell_output", args{"job": "1", "find": long}), "find has 67575 characters when its line ends")
 	if got := h.call("CliRun", args{"command": "ls"}, nil); strings.Contains(got, "there") {
 		t.Errorf("it was started: %s", got)
 	}

@@ -150,8 +150,8 @@ func TestProcessEnds(t *testing.T) {
 	}
 }
 
-// TestCalledWrongly checks the messages for a person.
-func TestCalledWrongly(t *testing.T) {
+// TestUsageErrors checks the messages for a person.
+func TestUsageErrors(t *testing.T) {
 	for _, test := range []struct {
 		flags  []string
 		status int
@@ -161,7 +161,7 @@ func TestCalledWrongly(t *testing.T) {
 		{[]string{"-version"}, 0, "shelld-mcp " + base.Release},
 		{[]string{"-tools", "some"}, 2, `-tools is compact, seeds or all, not "some"`},
 		{[]string{"-no-such"}, 2, "no-such"},
-		{[]string{"serve"}, 2, `there is nothing to do with "serve"`},
+		{[]string{"serve"}, 2, `unexpected argument "serve"`},
 		{[]string{"-memory", "-state-dir", "/x"}, 2, "give one of them"},
 		{[]string{"-max-jobs", "-1"}, 2, "1 or more"},
 		{[]string{"-allow-dir", ","}, 2, "empty word"},

@@ -147,12 +147,12 @@ func (q *question) always() string {
 		what = "every line that runs " + strings.Join(names[:last], ", ") + " and " + names[last] + ", and nothing else"
 	}
 	if q.action == schema.ConfirmActionKill {
-		what = "the end of " + what
+		what = "ending " + what
 	}
 	if local {
 		what += ", in this directory"
 	}
-	return what + ", whatever the arguments, from now on: nobody is asked about that as long as this server lives."
+	return what + ", with any arguments, from now on: there are no more questions about it until this server ends."
 }
 
 func indented(s string) string {

@@ -24,9 +24,9 @@ const maxResource = 1 << 20
 var resourceParts = []struct{ name, mime, what string }{
 	{"stdout", "text/plain", "What the job wrote to its terminal, or to stdout: escape sequences removed, redrawn lines in their last state"},
 	{"stderr", "text/plain", "What a job without a terminal wrote to stderr"},
-	{"screen", "text/plain", "What the job's terminal shows"},
-	{"screen.png", "image/png", "The same as a picture"},
-	{"info", "application/json", "All that is known of the job: command, directory, status, exit code, output files"},
+	{"screen", "text/plain", "The screen of the job's terminal"},
+	{"screen.png", "image/png", "The screen as a picture"},
+	{"info", "application/json", "Information about the job: command, directory, status, exit code, output files"},
 }
 
 func (f *front) addResources() {
@@ -160,7 +160,7 @@ func (f *front) readStream(ctx context.Context, id json.RawMessage, part string,
 		out, there = r.Outcome.Output[stream]
 	}
 	if !there {
-		return notFound(to.URI, "the job has no "+part+" of its own: what it writes to its terminal is stdout")
+		return notFound(to.URI, "the job has no "+part+" of its own: its terminal's output is stdout")
 	}
 	to.MIMEType = "text/plain"
 	if out.Text != nil {

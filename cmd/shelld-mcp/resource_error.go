@@ -80,18 +80,18 @@ const mostNamed = 32
 func (f *front) whichResources(ctx context.Context) string {
 	var known schema.JobListResult
 	if err := f.ask(ctx, "job/list", schema.JobListParams{}, &known); err != nil {
-		return "resources/list has what there is."
+		return "resources/list lists the resources."
 	}
 	if len(known.Jobs) == 0 {
-		return "No job is known, and so there is no resource: a tool has to start a command first."
+		return "There are no resources, because no job is known: start a command with a tool first."
 	}
-	jobs, first := known.Jobs, "The jobs that are known are "
+	jobs, first := known.Jobs, "The known jobs are "
 	if len(jobs) > mostNamed {
-		jobs, first = jobs[len(jobs)-mostNamed:], fmt.Sprintf("The last %d of the jobs that are known are ", mostNamed)
+		jobs, first = jobs[len(jobs)-mostNamed:], fmt.Sprintf("The last %d of the known jobs are ", mostNamed)
 	}
 	names := make([]string, len(jobs))
 	for i, j := range jobs {
 		names[i] = fmt.Sprint(j.Handle)
 	}
-	return first + strings.Join(names, ", ") + ". Of each there are shelld://job/HANDLE/stdout and info, with a terminal screen and screen.png, without one stderr."
+	return first + strings.Join(names, ", ") + ". Each has shelld://job/HANDLE/stdout and info; with a terminal also screen and screen.png, without one stderr."
 }

@@ -57,10 +57,10 @@ type writeToShellParams struct {
 type screenResult struct {
 	Handle          int64  `json:"handle"`
 	PID             int64  `json:"pid"`
-	Screen          string `json:"screen" jsonschema:"What the terminal shows, line by line, without blanks at the ends."`
+	Screen          string `json:"screen" jsonschema:"The terminal's screen, line by line, without trailing blanks."`
 	CursorRow       int64  `json:"cursorRow" jsonschema:"From 0."`
 	CursorCol       int64  `json:"cursorCol" jsonschema:"From 0."`
-	Running         bool   `json:"running" jsonschema:"Whether the command of its job runs; not so where only what that has started does."`
+	Running         bool   `json:"running" jsonschema:"Whether the command of its job runs; false if only processes that it started run."`
 	WaitingForInput bool   `json:"waitingForInput"`
 }
 

@@ -40,9 +40,9 @@ var cliSeeds = map[string]func(*testing.T){
 			t.Errorf("%+v", r)
 		}
 		h.call("CliRun", args{"command": "gti status"}, &r)
-		contains(t, r.Suggestion, "gti is not there. Near names are: git")
+		contains(t, r.Suggestion, "gti was not found. Similar names: git")
 		h.call("CliRun", args{"command": "touch x && ./x"}, &r)
-		contains(t, r.Suggestion, filepath.Join(h.root, "x")+" may not be executed")
+		contains(t, r.Suggestion, filepath.Join(h.root, "x")+" cannot be executed")
 		contains(t, h.fail("CliRun", args{"command": ""}), "command is empty")
 	},
 	"CliRun/workingDirectory": func(t *testing.T) {
@@ -171,7 +171,7 @@ var cliSeeds = map[string]func(*testing.T){
 		contains(t, h.fail("CliEnv", args{"action": "list", "sessionId": "no"}), `There is no session "no".`)
 		h.call("CliSession", args{"command": "cat", "sessionId": "c"}, nil)
 		for _, a := range []args{{"action": "set", "name": "A", "value": "b", "sessionId": "c"}, {"action": "unset", "name": "A", "sessionId": "c"}} {
-			contains(t, h.fail("CliEnv", a), "the environment of job 3 cannot be changed any more", "start another job with env")
+			contains(t, h.fail("CliEnv", a), "the environment of job 3 cannot be changed: a program's environment is fixed at its start", "start another job with env")
 		}
 	},
 }

@@ -24,7 +24,7 @@ var geminiSeeds = map[string]func(*testing.T){
 		}
 		contains(t, h.fail("run_shell_command", args{"command": " "}), "Command cannot be empty.")
 		contains(t, h.fail("run_shell_command", args{"comand": "ls"}), `there is no parameter "comand"; did you mean "command"?`)
-		contains(t, h.call("run_shell_command", args{"command": "gti status"}, &r), "Error: gti is not there. Near names are: git", "Exit Code: 127")
+		contains(t, h.call("run_shell_command", args{"command": "gti status"}, &r), "Error: gti was not found. Similar names: git", "Exit Code: 127")
 		contains(t, h.call("run_shell_command", args{"command": "true"}, nil), "Output: (empty)")
 	},
 	"run_shell_command/description": func(t *testing.T) {
@@ -210,7 +210,7 @@ var geminiSeeds = map[string]func(*testing.T){
 				t.Errorf("%q, not %q", got, want)
 			}
 		}
-		contains(t, h.fail("kill", args{"handle": 999999999}), "There is no process with the handle or the PID 999999999, and there was none: nothing was done.", "No running background processes.")
+		contains(t, h.fail("kill", args{"handle": 999999999}), "There is and was no process with the handle or PID 999999999: nothing was done.", "No running background processes.")
 		h.call("run_shell_command", args{"command": "cat", "is_background": true}, &r)
 		contains(t, h.fail("kill", args{"handle": 999999999}), "Running Processes:\nHandle: 2, PID: ", "Command: cat")
 		if got, want := h.call("kill", args{"handle": r.PID}, nil), fmt.Sprintf("Process %d terminated successfully.", r.PID); got != want {

@@ -51,7 +51,7 @@ var sessionSeeds = map[string]func(*testing.T){
 			r = cliSessionResult{}
 			h.call("CliSession", args{"command": "gti"}, &r)
 		}
-		contains(t, r.Hint, "Near names are: git")
+		contains(t, r.Hint, "Similar names: git")
 	},
 	"CliSession/workingDirectory": func(t *testing.T) {
 		h := startHost(t, nil)
@@ -89,7 +89,7 @@ var sessionSeeds = map[string]func(*testing.T){
 			}
 		}
 		for _, id := range []string{"a\nb", "\x1b[2K", strings.Repeat("x", maxSessionID+1)} {
-			contains(t, h.fail("CliSession", args{"command": "cat", "sessionId": id}), "will not do: it has up to 128 characters, and no control characters among them.")
+			contains(t, h.fail("CliSession", args{"command": "cat", "sessionId": id}), "is invalid: it may have up to 128 characters, and no control characters.")
 		}
 	},
 	"CliSession/env": func(t *testing.T) {
@@ -230,7 +230,7 @@ var sessionSeeds = map[string]func(*testing.T){
 				t.Errorf("%s: %+v", test.input, r)
 			}
 		}
-		contains(t, h.fail("CliWrite", args{"sessionId": "sh", "input": "{entre}"}), `"{entre}", which is no key`, "{enter}, {tab}", "nothing was sent")
+		contains(t, h.fail("CliWrite", args{"sessionId": "sh", "input": "{entre}"}), `"{entre}", which is not a key`, "{enter}, {tab}", "nothing was sent")
 		contains(t, h.fail("CliWrite", args{"sessionId": "sh", "input": "a{"}), "never closed")
 	},
 	"CliWrite/listening": func(t *testing.T) {

@@ -133,7 +133,7 @@ func TestResources(t *testing.T) {
 			t.Errorf("%s: %v", uri, err)
 			continue
 		}
-		contains(t, missing.Message, "Resource not found"+why, "The jobs that are known are 1, 2, 3, 4. Of each there are shelld://job/HANDLE/stdout")
+		contains(t, missing.Message, "Resource not found"+why, "The known jobs are 1, 2, 3, 4. Each has shelld://job/HANDLE/stdout")
 	}
 }
 
@@ -243,6 +243,6 @@ func TestSharedSession(t *testing.T) {
 	}
 	// A read may end within a line; such a line is returned in two parts.
 	if twice > 0 || len(told) < 19000 {
-		t.Errorf("%d lines were told, %d of them more than once", len(told), twice)
+		t.Errorf("%d lines were returned, %d of them more than once", len(told), twice)
 	}
 }

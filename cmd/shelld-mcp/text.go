@@ -85,13 +85,13 @@ func hintText(h *schema.Hint) string {
 	}
 	switch {
 	case h.Kind == schema.HintKindPermissionDenied && h.Path != nil:
-		return fmt.Sprintf("%s may not be executed: look at its permissions, and at what it is.", *h.Path)
+		return fmt.Sprintf("%s cannot be executed: check its permissions and its file type.", *h.Path)
 	case h.Kind == schema.HintKindPermissionDenied:
-		return fmt.Sprintf("%s may not be executed: look at its permissions, and at what it is.", name)
+		return fmt.Sprintf("%s cannot be executed: check its permissions and its file type.", name)
 	case len(h.Suggestions) > 0:
-		return fmt.Sprintf("%s is not there. Near names are: %s.", name, strings.Join(h.Suggestions, ", "))
+		return fmt.Sprintf("%s was not found. Similar names: %s.", name, strings.Join(h.Suggestions, ", "))
 	}
-	return fmt.Sprintf("%s is not there, and nothing with a name like it.", name)
+	return fmt.Sprintf("%s was not found, and no similar name either.", name)
 }
 
 // hint returns the reason if a shell could not run a job's command, by its exit code (126 or 127).

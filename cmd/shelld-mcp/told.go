@@ -124,12 +124,12 @@ func withMark(text string, mark *schema.TruncationMark, where string) string {
 func (f *front) whereabouts(ctx context.Context, handle int64, stream schema.Stream) string {
 	info, err := f.info(ctx, handleID(handle))
 	if kindOf(err) == schema.KindJobNotFound {
-		return ", and not kept any more"
+		return ", and no longer kept"
 	}
 	if file := keptIn(info, stream); file != "" {
 		return file
 	}
-	return fmt.Sprintf("; up to 1 MiB of all is in the resource shelld://job/%d/%s", handle, resourcePart(stream))
+	return fmt.Sprintf("; up to 1 MiB of the output is in the resource shelld://job/%d/%s", handle, resourcePart(stream))
 }
 
 // keptIn returns a text with the file of a job's output, or "" if there is none.
@@ -139,7 +139,7 @@ func keptIn(info *schema.JobInfo, stream schema.Stream) string {
 		return ""
 	}
 	if kept := info.Streams[string(stream)].Kept; len(kept) != 1 || kept[0][0] != 0 {
-		return "; what is kept of all is in " + file
+		return "; what is still kept is in " + file
 	}
 	return "; all of it is in " + file
 }

@@ -24,9 +24,9 @@ func (h *host) answered(handle int64, line string) {
 	h.until(handle, schema.Condition{Pattern: new("<" + line + ">\\s")})
 }
 
-// TestToldOnce has a job write between calls of the tools that return new output: all output is returned once and in
+// TestOutputReturnedOnce has a job write between calls of the tools that return new output: all output is returned once and in
 // order, by the next call of any of them.
-func TestToldOnce(t *testing.T) {
+func TestOutputReturnedOnce(t *testing.T) {
 	type step struct {
 		tool string
 		args args
@@ -97,7 +97,7 @@ func TestToldOnce(t *testing.T) {
 				take(s)
 			}
 			if got := told.String(); got != want {
-				t.Errorf("%q was told, not %q", got, want)
+				t.Errorf("%q was returned, not %q", got, want)
 			}
 		})
 	}
@@ -112,10 +112,10 @@ func TestLastOutput(t *testing.T) {
 	got := h.fail("send_input", args{"handle": 1, "input": "x"})
 	contains(t, got, "Process 1 is not running. It has exited with code 3.\nIts last output:\n\nlast\n")
 	if strings.Contains(got, "first") {
-		t.Errorf("%q tells what was told", got)
+		t.Errorf("%q repeats returned output", got)
 	}
 	if got := h.fail("send_input", args{"handle": 1, "input": "x"}); strings.Contains(got, "last") {
-		t.Errorf("%q tells what was told", got)
+		t.Errorf("%q repeats returned output", got)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestCutOutput(t *testing.T) {
 				where := checkCut(t, strings.TrimPrefix(r.Output+r.ResponseOutput+r.FinalOutput+r.Stdout+r.Stderr, "\n"), numbered(n))
 				if memory {
 					uri := "shelld://job/1/" + file
-					if where != "up to 1 MiB of all is in the resource "+uri {
+					if where != "up to 1 MiB of the output is in the resource "+uri {
 						t.Errorf("it is said to be in %q", where)
 					}
 					res, err := h.session.ReadResource(h.ctx, &mcp.ReadResourceParams{URI: uri})
@@ -213,7 +213,7 @@ func TestCutOutput(t *testing.T) {
 					var next cliReadResult
 					h.call("CliRead", args{"sessionId": "s", "timeout": 0}, &next)
 					if next.Output != "" {
-						t.Errorf("%.100q is told again", next.Output)
+						t.Errorf("%.100q is returned again", next.Output)
 					}
 				}
 			})
@@ -221,9 +221,9 @@ func TestCutOutput(t *testing.T) {
 	}
 }
 
-// TestToldToNobody drops the answer to a cancelled call: its output is returned again or, if other calls have returned
+// TestCancelledAnswerReturnedAgain drops the answer to a cancelled call: its output is returned again or, if other calls have returned
 // later output meanwhile, its size is.
-func TestToldToNobody(t *testing.T) {
+func TestCancelledAnswerReturnedAgain(t *testing.T) {
 	h := startHost(t, nil)
 	h.call("run_shell_command", args{"command": answering, "ai_callback_pattern": "up\\s"}, nil)
 	send := func(line string) (*mcp.RequestExtra, string) {
@@ -269,14 +269,14 @@ func TestForgottenSession(t *testing.T) {
 		}
 		r = cliReadResult{}
 		h.call("CliRead", args{"sessionId": "s"}, &r)
-		lost := "[... 0 bytes of its output were told; if it wrote more, that is not kept any more ...]\n"
+		lost := "[... 0 bytes of its output were returned before; any later output is no longer kept ...]\n"
 		if told {
 			lost = ""
 		}
 		if r.IsRunning || r.HasMore || r.ExitCode == nil || *r.ExitCode != 3 || r.Output != lost {
 			t.Errorf("told=%v: %+v", told, r)
 		}
-		contains(t, h.fail("CliWrite", args{"sessionId": "s", "input": "x"}), `The session "s" has ended, and takes no input. It has exited with code 3. Its output is not kept any more.`)
+		contains(t, h.fail("CliWrite", args{"sessionId": "s", "input": "x"}), `The session "s" has ended, and takes no input. It has exited with code 3. Its output is no longer kept.`)
 		contains(t, h.fail("CliEnv", args{"action": "get", "name": "PATH", "sessionId": "s"}), `The session "s" has ended, and has no variables any more. It has exited with code 3.`)
 		var stop cliStopResult
 		h.call("CliStop", args{"sessionId": "s"}, &stop)
@@ -301,7 +301,7 @@ func TestForgottenSessionsFile(t *testing.T) {
 	if err != nil || !strings.Contains(string(all), "over") {
 		t.Fatalf("%q, %v", all, err)
 	}
-	want := "[... 0 bytes of its output were told; what it wrote is in " + file + " ...]\n"
+	want := "[... 0 bytes of its output were returned before; its output is in " + file + " ...]\n"
 	var r cliReadResult
 	if h.call("CliRead", args{"sessionId": "s"}, &r); r.Output != want {
 		t.Errorf("CliRead: %q", r.Output)
@@ -314,7 +314,7 @@ func TestForgottenSessionsFile(t *testing.T) {
 	j := h.front.jobs.bySession("s")
 	j.next = int64(len(all))
 	if got := j.lostText(); got != "" {
-		t.Errorf("of what was told whole: %q", got)
+		t.Errorf("after all output was returned: %q", got)
 	}
 }
 

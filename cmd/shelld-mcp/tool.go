@@ -78,8 +78,8 @@ func add[In, Out any](f *front, t tool[In]) {
 	f.server.AddTool(offered, func(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
 		defer func() {
 			if fault := recover(); fault != nil {
-				f.log.Error("a tool has a fault", "tool", t.name, "fault", fault, "stack", string(debug.Stack()))
-				res, err = failure(fmt.Sprintf("%s has a fault of its own; other calls are not affected. See the log of shelld-mcp.", t.name)), nil
+				f.log.Error("a tool panicked", "tool", t.name, "fault", fault, "stack", string(debug.Stack()))
+				res, err = failure(fmt.Sprintf("%s failed because of a bug; other calls are not affected. See the log of shelld-mcp.", t.name)), nil
 			}
 		}()
 		params, reason := decode(&t, in, req.Params.Arguments)

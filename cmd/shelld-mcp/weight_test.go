@@ -139,8 +139,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestHeldAtEnd ends stdin while many requests are held: each is answered, with that as the reason.
-func TestHeldAtEnd(t *testing.T) {
+// TestHeldRequestsAtEndOfInput ends stdin while many requests are held: each is answered, with that as the reason.
+func TestHeldRequestsAtEndOfInput(t *testing.T) {
 	w := startWire(t)
 	n := countReads(w)
 	w.initialize()
@@ -278,7 +278,7 @@ func TestWeights(t *testing.T) {
 func TestLongDescription(t *testing.T) {
 	h := startHost(t, nil, "-confirm", "none")
 	long := args{"command": "true", "description": strings.Repeat("é", maxDescription+1)}
-	contains(t, h.fail("run_shell_command", long), "description", "description may have 4096 characters")
+	contains(t, h.fail("run_shell_command", long), "description", "description may have at most 4096 characters")
 	h.fail("execute_bash_command", long)
 	h.call("run_shell_command", args{"command": "true", "description": strings.Repeat("é", maxDescription)}, nil)
 }

@@ -46,12 +46,12 @@ func inWords(tool string, refusal *rpc.CallError) string {
 	case schema.KindCommandNotFound:
 		var data schema.CommandNotFoundData
 		if json.Unmarshal(refusal.Data, &data) == nil && len(data.Suggestions) > 0 {
-			return fmt.Sprintf("%s; near names are %s", refusal.Message, strings.Join(data.Suggestions, ", "))
+			return fmt.Sprintf("%s; similar names are %s", refusal.Message, strings.Join(data.Suggestions, ", "))
 		}
 	case schema.KindJobNotFound:
 		var data schema.JobNotFoundData
 		_ = json.Unmarshal(refusal.Data, &data) // The sentence is complete without the data.
-		return fmt.Sprintf("job %s is not known any more: it ended long ago, or its start has failed. %s lists what runs", data.Handle, listTool(tool))
+		return fmt.Sprintf("job %s is no longer known: it ended long ago, or its start failed. %s lists the running jobs", data.Handle, listTool(tool))
 	case schema.KindInvalidKey:
 		var data schema.InvalidKeyData
 		if json.Unmarshal(refusal.Data, &data) == nil && len(data.Allowed) > 0 {
@@ -118,7 +118,7 @@ var knownMember = map[string]bool{"pattern": true, "port": true, "input": true}
 
 // wrongKey returns the error for an unknown key, with the known ones.
 func wrongKey(tool string, data *schema.InvalidKeyData) string {
-	text := fmt.Sprintf("%s has %q, which is no key; nothing was sent.", ownName(tool, "key"), data.Key)
+	text := fmt.Sprintf("%s has %q, which is not a key; nothing was sent.", ownName(tool, "key"), data.Key)
 	if data.DidYouMean != nil {
 		text += fmt.Sprintf(" Did you mean %q?", *data.DidYouMean)
 	}
@@ -132,16 +132,16 @@ var advice = func() map[schema.Kind]*strings.Replacer {
 		schema.KindConfirmationDenied:  {"the person at the client", "the person at the host"},
 		schema.KindDirectoryNotAllowed: {"or allow it (allowedDirectories of initialize)", "or have shelld-mcp started with it as -allow-dir"},
 		schema.KindPolicyDenied: {
-			"denyCommands has", "-deny-command of shelld-mcp has",
-			"allowCommands does not have", "-allow-command of shelld-mcp does not have",
-			"and denyCommands lets", "and -deny-command of shelld-mcp lets",
-			"and allowCommands lets", "and -allow-command of shelld-mcp lets",
-			", or start the program by argv", "",
+			"which denyCommands forbids", "which -deny-command of shelld-mcp forbids",
+			"which is not in allowCommands", "which is not in -allow-command of shelld-mcp",
+			"so denyCommands refuses", "so -deny-command of shelld-mcp refuses",
+			"so allowCommands refuses", "so -allow-command of shelld-mcp refuses",
+			", or start the program with argv", "",
 		},
 		schema.KindLimitExceeded: {
 			"as many as limits.maxJobs allows; end one first, or raise the limit in initialize", "as many as there may be; end one first, or have shelld-mcp started with a higher -max-jobs",
 			"with maxBytes, or raise the limit", "with a lower limit of output",
-			"to its start, as env", "to CliSession, as env",
+			"in its start, as env", "in CliSession, as env",
 		},
 		schema.KindLineTooLong:    {"or start the job in pipe mode", "or put it into a file that the program reads"},
 		schema.KindInputQueueFull: {", or raise limits.inputQueueBytes", "", "over limits.inputQueueBytes", "over what may wait for a program to read it"},
@@ -152,21 +152,21 @@ var advice = func() map[schema.Kind]*strings.Replacer {
 		},
 		schema.KindPtyUnavailable: {"start the job with \"mode\": \"pipe\"", "use CliRun or execute_bash_command, which need none"},
 		schema.KindShellBusy: {
-			"interrupt it with job/signal INT, or leave ifBusy out to have this command wait", "or interrupt it with {ctrl+c} of CliWrite",
-			", or leave ifBusy out to have this command wait", "",
+			"interrupt it with job/signal INT, or leave ifBusy out to queue this command", "or interrupt it with {ctrl+c} of CliWrite",
+			", or leave ifBusy out to queue this command", "",
 			"with job/signal INT", "with {ctrl+c} of CliWrite",
 			"job/write", "CliWrite",
 			"job/screen shows", "CliRead shows",
 		},
 		schema.KindShellIntegrationUnavailable: {
 			"start an interactive shell (job/start without command and argv) for job/exec, or type with job/write", "start a shell by CliSession without command, or type with CliWrite",
-			"start that program itself where it is a shell (shell, or argv), or this one without these files, for job/exec, or type with job/write", "start that program itself by CliSession, or type with CliWrite",
+			"start that program itself if it is a shell (shell, or argv), or this shell without these files, for job/exec, or type with job/write", "start that program itself by CliSession, or type with CliWrite",
 			"with job/write", "with CliWrite",
 		},
 		schema.KindOutputFileError: {
-			"name a persist.directory, or ask for persist.mode memory", "have shelld-mcp started with another -state-dir, or with -memory",
-			"name a directory that can be written, or ask for persist.mode memory", "give another -state-dir, or -memory",
-			"name a directory that nobody else can change, ask for persist.trustPath if whoever can is to be trusted, or ask for persist.mode memory", "give a -state-dir that nobody else can change, or -memory",
+			"set persist.directory, or persist.mode to memory", "have shelld-mcp started with another -state-dir, or with -memory",
+			"set persist.directory to a writable directory, or persist.mode to memory", "give another -state-dir, or -memory",
+			"choose a directory that no other user can change, set persist.trustPath if you trust those users, or set persist.mode to memory", "give a -state-dir that nobody else can change, or -memory",
 		},
 	} {
 		byKind[kind] = strings.NewReplacer(words...)

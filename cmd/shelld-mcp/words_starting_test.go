@@ -15,9 +15,9 @@ func TestStartingShell(t *testing.T) {
 		message, want string
 	}{
 		{schema.KindShellBusy, "is still reading its start-up files, in which \"sh\" (process 7) waits for input; answer or leave that with job/write, and send this again (job/screen shows what it asks)", "leave that with CliWrite, and send this again (CliRead shows what it asks)"},
-		{schema.KindShellBusy, "is still reading its start-up files; send this again when it has, or interrupt that with job/signal INT, or leave ifBusy out to have this command wait", "or interrupt that with {ctrl+c} of CliWrite"},
-		{schema.KindShellBusy, "which the line \"unset -f builtin\" takes away (job/write); ask again when it reads a line, or interrupt it with job/signal INT", "takes away (CliWrite)"},
-		{schema.KindShellIntegrationUnavailable, "which has no integration; start that program itself where it is a shell (shell, or argv), or this one without these files, for job/exec, or type with job/write", "start that program itself by CliSession, or type with CliWrite"},
+		{schema.KindShellBusy, "is still reading its start-up files; send this again when it is done, or interrupt it with job/signal INT, or leave ifBusy out to queue this command", "or interrupt it with {ctrl+c} of CliWrite"},
+		{schema.KindShellBusy, "(type \"unset -f builtin\" with job/write); try again when it reads a line, or interrupt it with job/signal INT", "(type \"unset -f builtin\" with CliWrite)"},
+		{schema.KindShellIntegrationUnavailable, "which has no integration; start that program itself if it is a shell (shell, or argv), or this shell without these files, for job/exec, or type with job/write", "start that program itself by CliSession, or type with CliWrite"},
 	} {
 		got := inWords("CliEnv", &rpc.CallError{ErrorObject: schema.ErrorObject{Message: test.message}, Kind: test.kind})
 		contains(t, got, test.want)

@@ -15,7 +15,7 @@ import (
 func TestWrongParams(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all", "-confirm", "none")
 	h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)
-	const whole = ": the Handle or the PID that run_shell_command has told, or jobs lists"
+	const whole = ": give the Handle or PID that run_shell_command or jobs has returned"
 	for _, test := range []struct {
 		tool, args, want string
 	}{
@@ -46,7 +46,7 @@ func TestWrongParams(t *testing.T) {
 		{"run_shell_command", `{"command":"x","ai_callback_delay":1e999}`, "ai_callback_delay is too large a number: 1e999"},
 		{"run_shell_command", `{"command":"x","max_output_size":1.5}`, "max_output_size must be a whole number, not 1.5"},
 		{"run_shell_command", `{"command":"x","max_output_size":1e30}`, "max_output_size must be a whole number of at most 9007199254740991, not 1e30"},
-		{"run_shell_command", `{"command":"x","description":"` + strings.Repeat("é", maxDescription+1) + `"}`, "description may have 4096 characters, and has 4097: shorten it"},
+		{"run_shell_command", `{"command":"x","description":"` + strings.Repeat("é", maxDescription+1) + `"}`, "description may have at most 4096 characters, and has 4097: shorten it"},
 		{"CliSession", `{"env":{"A":1}}`, `env member "A" must be a string, and 1 is a number`},
 		{"CliSession", `{"env":["A"]}`, `env must be an object, and ["A"] is a list`},
 	} {
@@ -88,25 +88,25 @@ func TestRefusals(t *testing.T) {
 		"workingDirectory":       {tool: "CliRun", args: args{"command": "pwd", "workingDirectory": "no"}, want: "give an existing directory as workingDirectory"},
 		"session's directory":    {tool: "CliSession", args: args{"workingDirectory": "no"}, want: "give an existing directory as workingDirectory"},
 		"cwd":                    {tool: "shell", args: args{"command": "pwd", "cwd": "no"}, want: "give an existing directory as cwd"},
-		"ai_callback_pattern":    {tool: "run_shell_command", args: args{"command": "cat", "ai_callback_pattern": "("}, want: "ai_callback_pattern is no ECMAScript regular expression"},
-		"send_input's pattern":   {before: cat, tool: "send_input", args: args{"handle": 1, "input": "", "ai_callback_pattern": "("}, want: "ai_callback_pattern is no ECMAScript regular expression"},
-		"pattern":                {tool: "shell", args: args{"command": "cat", "pattern": "("}, want: "pattern is no ECMAScript regular expression"},
-		"find":                   {before: cat, tool: "shell_output", args: args{"job": "1", "find": "("}, want: "find is no ECMAScript regular expression"},
+		"ai_callback_pattern":    {tool: "run_shell_command", args: args{"command": "cat", "ai_callback_pattern": "("}, want: "ai_callback_pattern is not an ECMAScript regular expression"},
+		"send_input's pattern":   {before: cat, tool: "send_input", args: args{"handle": 1, "input": "", "ai_callback_pattern": "("}, want: "ai_callback_pattern is not an ECMAScript regular expression"},
+		"pattern":                {tool: "shell", args: args{"command": "cat", "pattern": "("}, want: "pattern is not an ECMAScript regular expression"},
+		"find":                   {before: cat, tool: "shell_output", args: args{"job": "1", "find": "("}, want: "find is not an ECMAScript regular expression"},
 		"max_matches":            {before: cat, tool: "shell_output", args: args{"job": "1", "find": "x", "max_matches": 1 << 40}, want: "max_matches: "},
 		"input to pipes":         {before: onPipes, tool: "send_input", args: args{"handle": 1, "input": "x"}, want: "start it with run_shell_command, CliSession or shell to type into it"},
-		"its screen":             {before: onPipes, tool: "read_shell", args: args{"pid": 1}, want: "has no terminal, and so no screen; its output is in the answer of the tool that has started it"},
+		"its screen":             {before: onPipes, tool: "read_shell", args: args{"pid": 1}, want: "has no terminal and therefore no screen; its output is in the answer of the tool that has started it"},
 		"port":                   {tool: "shell", args: args{"command": "cat", "port": 70000}, want: "port: "},
-		"a key between braces":   {before: cat, tool: "CliWrite", args: args{"sessionId": "s", "input": "{f99}"}, want: `input has "F99", which is no key; nothing was sent.`},
-		"keys":                   {before: cat, tool: "shell", args: args{"job": "1", "keys": []string{"Entre"}}, want: `keys has "Entre", which is no key; nothing was sent. Did you mean "Enter"?`},
+		"a key between braces":   {before: cat, tool: "CliWrite", args: args{"sessionId": "s", "input": "{f99}"}, want: `input has "F99", which is not a key; nothing was sent.`},
+		"keys":                   {before: cat, tool: "shell", args: args{"job": "1", "keys": []string{"Entre"}}, want: `keys has "Entre", which is not a key; nothing was sent. Did you mean "Enter"?`},
 		"command":                {tool: "run_shell_command", args: args{"command": "a\x00b"}, want: "command: expected text without NUL characters"},
 		"env":                    {tool: "CliSession", args: args{"env": map[string]string{"A": "\x00"}}, want: "env, A: expected text without NUL characters"},
 		"CliEnv's name":          {tool: "CliEnv", args: args{"action": "set", "name": "A=B", "value": ""}, want: "name: expected the name of an environment variable"},
 		"PWD":                    {tool: "CliEnv", args: args{"action": "set", "name": "PWD", "value": "/"}, want: "give workingDirectory to its start instead"},
 		"a line that is long":    {before: cat, tool: "send_input", args: args{"handle": 1, "input": long}, want: "put it into a file that the program reads"},
 		"much input":             {before: cat, tool: "write_to_shell", args: args{"pid": 1, "input": strings.Repeat(long[:1000]+"\n", 1100)}, want: "over what may wait for a program to read it"},
-		"-allow-command":         {flags: []string{"-allow-command", "ls"}, tool: "CliRun", args: args{"command": "id"}, want: "-allow-command of shelld-mcp does not have id"},
-		"-deny-command":          {flags: []string{"-deny-command", "id"}, tool: "run_shell_command", args: args{"command": "id"}, want: "-deny-command of shelld-mcp has id"},
-		"what cannot be known":   {flags: []string{"-deny-command", "id"}, tool: "shell", args: args{"command": "$x"}, want: "-deny-command of shelld-mcp lets nothing pass that is not"},
+		"-allow-command":         {flags: []string{"-allow-command", "ls"}, tool: "CliRun", args: args{"command": "id"}, want: "id, which is not in -allow-command of shelld-mcp"},
+		"-deny-command":          {flags: []string{"-deny-command", "id"}, tool: "run_shell_command", args: args{"command": "id"}, want: "id, which -deny-command of shelld-mcp forbids"},
+		"what cannot be known":   {flags: []string{"-deny-command", "id"}, tool: "shell", args: args{"command": "$x"}, want: "-deny-command of shelld-mcp refuses it"},
 		"-allow-dir":             {flags: []string{"-allow-dir", "."}, tool: "CliRun", args: args{"command": "pwd", "workingDirectory": "/"}, want: "have shelld-mcp started with it as -allow-dir"},
 		"-max-jobs":              {flags: []string{"-max-jobs", "1"}, before: cat, tool: "CliRun", args: args{"command": "true"}, want: "have shelld-mcp started with a higher -max-jobs"},
 		"a long command":         {tool: "CliRun", args: args{"command": "echo " + strings.Repeat("x", 200000)}, want: "or put the long part into a file, and name that"},

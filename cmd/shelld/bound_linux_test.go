@@ -303,10 +303,10 @@ func TestServerWithoutTerminals(t *testing.T) {
 	}
 }
 
-// TestServerThatCannotGoOn checks that an unforeseen failure is reported as an internal error, and that the server goes
+// TestServerSurvivesInternalError checks that an unforeseen failure is reported as an internal error, and that the server goes
 // on: here it cannot write the file from which a keeper reads a long command. The text for a job's stdin has a
 // workaround, which the error names.
-func TestServerThatCannotGoOn(t *testing.T) {
+func TestServerSurvivesInternalError(t *testing.T) {
 	s := startBound(t, "file-size", "0")
 	for _, method := range []string{"job/start", "job/run"} {
 		data := s.refuses(t, schema.KindInternalError, method, object{"argv": []string{"true", strings.Repeat("x", 16<<10)}})

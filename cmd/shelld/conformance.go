@@ -21,29 +21,29 @@ import (
 func conformanceCommand() *base.Command {
 	return &base.Command{
 		Name:    "conformance",
-		Summary: "hold a server of the protocol, this or another, against session files",
-		About: `Holds a server of the protocol against session files, and records such files. A session is
-what a client sends and what it has to be answered; the suite is built in.`,
+		Summary: "test a server of the protocol, this one or another, with session files",
+		About: `Tests a server of the protocol with session files, and records such files. A session has
+the client's messages and the expected answers; the suite is built in.`,
 		Commands: []*base.Command{
 			{
 				Name: "run", Operands: "[SESSION...]", Mixed: true, Split: true,
 				Usage:   []string{"[FLAGS] [SESSION...] -- SERVER COMMAND..."},
 				Summary: "run sessions against a server, and report what does not conform",
-				About: `Runs sessions against a server, which is started afresh for each of them. A SESSION is a
-file, a directory of files, the name of one that is built in (core/run), or a pattern of such
-names ('core/wait-*', which the shell must not expand). By default all that are built in are run.`,
+				About: `Runs sessions against a server, which is restarted for each of them. A SESSION is a file,
+a directory of files, the name of a built-in session (core/run), or a pattern of such names
+('core/wait-*', in quotes for the shell). By default all built-in sessions are run.`,
 				Notes: `On a terminal, progress is shown on stderr. The first interrupt ends the run with a summary.
 
-Exit status: 0 if nothing failed, 1 if something did, 2 if the command line is wrong, 130 if the
+Exit status: 0 if nothing failed, 1 if a session failed, 2 if the command line is wrong, 130 if the
 run was interrupted.`,
 				Flags: conformanceRunFlags,
 			},
 			{
-				Name: "list", Operands: "[SESSION...]", Summary: "list the sessions, and what they show",
+				Name: "list", Operands: "[SESSION...]", Summary: "list the sessions, with their descriptions",
 				Flags: func(*flag.FlagSet) func(*base.Call) int { return conformanceList },
 			},
 			{
-				Name: "show", Operands: "NAME", Summary: "print a session that is built in",
+				Name: "show", Operands: "NAME", Summary: "print a built-in session",
 				Flags: func(*flag.FlagSet) func(*base.Call) int { return conformanceShow },
 			},
 			recordCommand(),
@@ -65,15 +65,15 @@ type conformanceFlags struct {
 
 func (f *conformanceFlags) set(fl *flag.FlagSet) {
 	f.level, f.framing = "all", "both"
-	fl.StringVar(&f.level, "level", "all", "run the sessions of this `LEVEL` alone: "+strings.Join(conformance.Levels(), ", ")+" or all; several with commas")
+	fl.StringVar(&f.level, "level", "all", "run only the sessions of this `LEVEL`: "+strings.Join(conformance.Levels(), ", ")+" or all; several with commas")
 	fl.Var(base.Choice{To: &f.framing, Allowed: []string{"header", "line", "both"}}, "framing", "`how` messages are framed: header, line or both")
-	fl.StringVar(&f.baseline, "baseline", "", "a `FILE` of known failures, NAME: REASON a line; one that passes is a failure too")
+	fl.StringVar(&f.baseline, "baseline", "", "a `FILE` of known failures, one NAME: REASON per line; a known failure that passes is a failure too")
 	fl.BoolVar(&f.json, "json", false, "print the results as one JSON text")
 	fl.BoolVar(&f.junit, "junit", false, "print the results as JUnit XML")
 	fl.BoolVar(&f.tap, "tap", false, "print the results in the Test Anything Protocol, version 14")
 	fl.IntVar(&f.parallel, "j", runtime.NumCPU(), "how `many` sessions are run at a time")
-	fl.DurationVar(&f.within, "within", 20*time.Second, "how long a step waits for what must come, where it does not say so itself: a `time`")
-	fl.BoolVar(&f.verbose, "v", false, "tell of every session, not of failures alone")
+	fl.DurationVar(&f.within, "within", 20*time.Second, "the `time` that a step waits for an expected message, if the step sets none")
+	fl.BoolVar(&f.verbose, "v", false, "report every session, not only failures")
 }
 
 func conformanceRunFlags(fl *flag.FlagSet) func(*base.Call) int {
@@ -93,7 +93,7 @@ func conformanceRunFlags(fl *flag.FlagSet) func(*base.Call) int {
 
 func (f *conformanceFlags) run(c *base.Call) error {
 	if len(c.Behind) == 0 {
-		return errors.New("the server's command is missing; write it behind --, as in shelld conformance run -- ./server --stdio")
+		return errors.New("the server's command is missing; write it after --, as in shelld conformance run -- ./server --stdio")
 	}
 	levels, framings, err := f.choices()
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *conformanceFlags) choices() (levels, framings []string, err error) {
 	}
 	for _, l := range levels {
 		if !slices.Contains(conformance.Levels(), l) {
-			return nil, nil, fmt.Errorf("there is no level %q; there are %s, and all", l, strings.Join(conformance.Levels(), ", "))
+			return nil, nil, fmt.Errorf("there is no level %q; the levels are %s, and all", l, strings.Join(conformance.Levels(), ", "))
 		}
 	}
 	framings = []string{f.framing}
@@ -139,7 +139,7 @@ func (f *conformanceFlags) choices() (levels, framings []string, err error) {
 		framings = []string{"header", "line"}
 	}
 	if n := countTrue(f.json, f.junit, f.tap); n > 1 {
-		return nil, nil, errors.New("only one of -json, -junit and -tap can be had")
+		return nil, nil, errors.New("give only one of -json, -junit and -tap")
 	}
 	return levels, framings, nil
 }
@@ -179,14 +179,14 @@ func (f *conformanceFlags) known(sessions []*conformance.Session, own bool) (con
 	if err != nil {
 		return nil, err
 	}
-	where := "shelld conformance list has them all"
+	where := "shelld conformance list names all"
 	if own {
 		suite, err := conformance.Load(conformance.Sessions())
 		if err != nil {
 			return nil, err
 		}
 		sessions = slices.Concat(sessions, suite)
-		where = "neither among the files nor among those that are built in (shelld conformance list FILES has the names)"
+		where = "it is neither in the files nor built in (shelld conformance list FILES prints the names)"
 	}
 	if names := known.Unknown(sessions); len(names) > 0 {
 		return nil, fmt.Errorf("%s: there is no session %s; %s", f.baseline, strings.Join(names, ", "), where)
@@ -211,7 +211,7 @@ func conformanceList(c *base.Call) int {
 
 func conformanceShow(c *base.Call) int {
 	if len(c.Args) != 1 {
-		return c.Wrong("give one session's name, as shelld conformance list has them")
+		return c.Wrong("give the name of one session, as shelld conformance list prints it")
 	}
 	name := strings.TrimSuffix(c.Args[0], ".txtar")
 	data, err := fs.ReadFile(conformance.Sessions(), name+".txtar")
@@ -221,7 +221,7 @@ func conformanceShow(c *base.Call) int {
 			_, err = namedSessions(builtIn, name, "session")
 		}
 		if err == nil {
-			err = fmt.Errorf("%q may be several sessions: give one name", name)
+			err = fmt.Errorf("%q may mean several sessions: give one name", name)
 		}
 		return c.Wrong("%s", base.Explain(err))
 	}

@@ -41,7 +41,7 @@ func namedSessions(builtIn []*conformance.Session, given, what string) (some []*
 		names = append(names, s.Name)
 		switch matches, err := path.Match(name, s.Name); {
 		case err != nil:
-			return nil, fmt.Errorf("%q is no pattern of names; write 'core/wait-*', say", given)
+			return nil, fmt.Errorf("%q is not a valid pattern; write, for example, 'core/wait-*'", given)
 		case matches:
 			some = append(some, s)
 		}
@@ -56,7 +56,7 @@ func namedSessions(builtIn []*conformance.Session, given, what string) (some []*
 	if near != "" {
 		return nil, fmt.Errorf("there is no %s %q; did you mean %s?", what, given, near)
 	}
-	return nil, fmt.Errorf("there is no %s %q; shelld conformance list has the sessions", what, given)
+	return nil, fmt.Errorf("there is no %s %q; shelld conformance list prints the sessions", what, given)
 }
 
 // begunSo returns the session whose name, without the directory, begins with name, or a pattern if several do; "": none

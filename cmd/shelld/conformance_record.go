@@ -18,11 +18,11 @@ func recordCommand() *base.Command {
 	return &base.Command{
 		Name: "record", Operands: "-- SERVER COMMAND...", Mixed: true, Split: true,
 		Usage:   []string{"[FLAGS] -- SERVER COMMAND..."},
-		Summary: "start this in the server's place; it writes down what goes over the wire",
-		About: `Start this in the server's place. It passes on what goes over stdin and stdout, byte by
-byte, and writes a session file when the server has ended. What is typed as a secret, or while
-a terminal shows nothing of it, is not written down.`,
-		Notes: "Exit status: that of the server, or 2 if nothing could be started.",
+		Summary: "run between a client and a server, and write their messages to a session file",
+		About: `Have the client start this instead of the server. It forwards stdin and stdout byte by byte,
+and writes a session file when the server has ended. It leaves out secrets, and what is typed
+while a terminal does not echo.`,
+		Notes: "Exit status: that of the server, or 2 if the server could not be started.",
 		Flags: func(fl *flag.FlagSet) func(*base.Call) int {
 			f := &recordFlags{output: "exact"}
 			f.set(fl)
@@ -37,19 +37,19 @@ type recordFlags struct {
 }
 
 func (f *recordFlags) set(fl *flag.FlagSet) {
-	fl.StringVar(&f.file, "o", "session.txtar", "write the session to this `FILE`; one that is there is kept, and a number is added")
+	fl.StringVar(&f.file, "o", "session.txtar", "write the session to this `FILE`; an existing file is kept, and the new name gets a number")
 	fl.StringVar(&f.prose, "prose", "", "a `SENTENCE` that says what the session shows")
 	fl.Var(base.Choice{To: &f.level, Allowed: conformance.Levels()}, "level", "the session's `LEVEL`: "+strings.Join(conformance.Levels(), ", ")+" (default: the lowest that fits)")
-	fl.Var(base.Choice{To: &f.output, Allowed: []string{"exact", "matched"}}, "output", "`what` is written down of output: exact, or matched, which is what the client's own patterns have matched")
+	fl.Var(base.Choice{To: &f.output, Allowed: []string{"exact", "matched"}}, "output", "`what` is recorded of output: exact, or matched (only what the client's own patterns have matched)")
 }
 
 // record leaves stdout to the client: all messages go to stderr.
 func (f *recordFlags) record(c *base.Call) int {
 	switch {
 	case len(c.Args) > 0:
-		return c.Wrong("there is nothing to do with %q; the server's command stands behind --", c.Args[0])
+		return c.Wrong("unexpected argument %q; the server's command goes after --", c.Args[0])
 	case len(c.Behind) == 0:
-		return c.Wrong("the server's command is missing; write it behind --, as in shelld conformance record -o bug.txtar -- shelld")
+		return c.Wrong("the server's command is missing; write it after --, as in shelld conformance record -o bug.txtar -- shelld")
 	}
 	contract, err := conformance.LoadContract(schema.Files())
 	if err != nil {

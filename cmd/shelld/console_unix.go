@@ -69,7 +69,7 @@ func (c *console) raw() error {
 	}
 	saved, err := term.MakeRaw(c.fd)
 	if err != nil {
-		return fmt.Errorf("our terminal cannot be made raw: %w", err)
+		return fmt.Errorf("the terminal cannot be set to raw mode: %w", err)
 	}
 	c.saved = saved
 	return nil

@@ -28,7 +28,7 @@ func demoCommand() *base.Command {
 	return &base.Command{
 		Name:    "demo",
 		Summary: "start a server, drive a real program through it, and show every message",
-		Notes:   "Exit status: 0 if every step was seen to happen, 1 if not, 2 if the command line is wrong.",
+		Notes:   "Exit status: 0 if every step succeeded, 1 if not, 2 if the command line is wrong.",
 		Flags: func(fs *flag.FlagSet) func(*base.Call) int {
 			all := fs.Bool("all", false, "show all members of every message, not only those that matter here")
 			return func(*base.Call) int { return demo(*all) }
@@ -63,8 +63,8 @@ func demoServer(ctx context.Context) (*exec.Cmd, error) {
 func runDemo(timeout time.Duration, p *demoPrinter, server func(context.Context) (*exec.Cmd, error), steps []demoStep) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	p.title("shelld demo: a real server and a real sh, and every message between us and it.",
-		"→ is what a client sends, ← what the server does; -all shows what … leaves out.")
+	p.title("shelld demo: a real server, a real sh, and every message to and from the server.",
+		"→ is a message from the client, ← one from the server; … is left out (see -all).")
 	cmd, err := server(ctx)
 	if err != nil {
 		return err

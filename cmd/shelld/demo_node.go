@@ -25,7 +25,7 @@ func parseNode(body []byte) (node, error) {
 		return node{}, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return node{}, fmt.Errorf("there is more behind the JSON value")
+		return node{}, fmt.Errorf("there is more text after the JSON value")
 	}
 	return n, nil
 }

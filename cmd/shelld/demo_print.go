@@ -78,7 +78,7 @@ func (p *demoPrinter) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintln(p.out)
-	p.lines("", fmt.Sprintf("Every step was seen: %d messages in %d ms, and nothing is left running.",
+	p.lines("", fmt.Sprintf("Every step succeeded: %d messages in %d ms, and nothing is left running.",
 		p.messages, time.Since(p.start).Milliseconds()), paintStory)
 }
 

@@ -30,9 +30,9 @@ func (r *demoRecord) add(n rpc.Notice) error {
 	case head.Seq != r.seq+1:
 		return fmt.Errorf("%s has seq %d after %d: an event is missing or out of order", n.Method, head.Seq, r.seq)
 	case r.closed != nil:
-		return fmt.Errorf("%s came after job/closed, which is to be the last event", n.Method)
+		return fmt.Errorf("%s came after job/closed, which must be the last event", n.Method)
 	case (r.started == nil) != (n.Method == "job/started"):
-		return fmt.Errorf("%s as event number %d: job/started comes once, and first", n.Method, head.Seq)
+		return fmt.Errorf("%s as event number %d: job/started must come once, and first", n.Method, head.Seq)
 	}
 	r.seq = head.Seq
 	if err := r.take(n); err != nil {
@@ -55,7 +55,7 @@ func (r *demoRecord) take(n rpc.Notice) error {
 		}
 		r.prompts = append(r.prompts, m)
 		if m.EndOffset > int64(len(r.pushed)) {
-			return fmt.Errorf("it speaks of output up to %d before that was sent; %d bytes were", m.EndOffset, len(r.pushed))
+			return fmt.Errorf("it refers to output up to %d before that was sent; only %d bytes were", m.EndOffset, len(r.pushed))
 		}
 	case "job/watchRemoved":
 		return fmt.Errorf("the server gave up a harmless pattern")

@@ -26,10 +26,11 @@ type demoSession struct {
 	client *rpc.Client
 
 	// Owned by the steps:
-	handle int64
-	leader int64 // PID
-	worker int64 // PID
-	killed []schema.KilledProcess
+	detects bool // the server knows exactly when a job waits for input
+	handle  int64
+	leader  int64 // PID
+	worker  int64 // PID
+	killed  []schema.KilledProcess
 
 	mu      sync.Mutex // guards the following fields
 	seen    demoRecord

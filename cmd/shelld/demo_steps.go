@@ -23,16 +23,16 @@ const demoPrompt = "demo> "
 // typed, and "Your name? " is awaited.
 func demoSteps() []demoStep {
 	return []demoStep{
-		{"handshake", "Shake hands: the server tells what it can do on this machine; nobody guesses.", demoHandshake},
-		{"start", "Start sh on a terminal. The answer comes when its prompt is there, no sooner.", demoStart},
-		{"calculate", "Type a command. The wait is armed before the first byte, so it misses none.", demoCalculate},
-		{"question", "Let the program ask something: its question ends the wait, no guessed delay.", demoQuestion},
-		{"answer", "Answer it. job/wait looks at all since the last wait: it is never too late.", demoAnswer},
-		{"read", "Read it all again: nothing is gone, and the bytes are those sent before.", demoRead},
+		{"handshake", "Initialize: the server reports what it can do on this machine; no guesses.", demoHandshake},
+		{"start", "Start sh on a terminal. The answer comes only after its prompt.", demoStart},
+		{"calculate", "Type a command. The wait begins before the first byte, so it misses none.", demoCalculate},
+		{"question", "Let the program ask a question: that ends the wait, not a guessed delay.", demoQuestion},
+		{"answer", "Answer it. job/wait checks all output since the last wait: it is never late.", demoAnswer},
+		{"read", "Read it all again: nothing is lost, and the bytes are the same as before.", demoRead},
 		{"background", "Start a worker in the background. Killing the shell alone would leave it.", demoBackground},
-		{"kill", "Kill the job: its whole tree goes, each named; exited and closed come last.", demoKill},
+		{"kill", "Kill the job: its whole tree ends, each listed; exited and closed come last.", demoKill},
 		{"shutdown", "End the server. Its exit status 0 says that the client ended it properly.", demoShutdown},
-		{"remains", "Ask the operating system what is left of it all. Nothing may be.", demoRemains},
+		{"remains", "Ask the operating system what is still running. Nothing may be.", demoRemains},
 	}
 }
 
@@ -55,6 +55,7 @@ func demoHandshake(ctx context.Context, s *demoSession) error {
 	if !slices.Contains(r.Capabilities.Modes, schema.ModePty) {
 		return fmt.Errorf("this version of shelld cannot run programs on a terminal on %s", runtime.GOOS)
 	}
+	s.detects = r.Capabilities.InputDetection.Tier == schema.InputDetectionTierExact
 	return s.client.Notify("initialized", schema.InitializedParams{})
 }
 
@@ -76,7 +77,7 @@ func demoStart(ctx context.Context, s *demoSession) error {
 	case seen.started == nil:
 		return fmt.Errorf("job/start was answered before job/started was sent")
 	case seen.started.Job.PID != s.leader:
-		return fmt.Errorf("job/started names the pid %d, the answer to job/start %d", seen.started.Job.PID, s.leader)
+		return fmt.Errorf("job/started has the pid %d, but the answer to job/start has %d", seen.started.Job.PID, s.leader)
 	case r.Job.Mode != schema.ModePty:
 		return fmt.Errorf("the job has no terminal: its mode is %s", r.Job.Mode)
 	}
@@ -98,11 +99,23 @@ func demoCalculate(ctx context.Context, s *demoSession) error {
 }
 
 func demoQuestion(ctx context.Context, s *demoSession) error {
-	m, err := s.typed(ctx, `printf 'Your %s? ' name; read -r who; echo "Hello, $who!"`, `Your name\? $`)
-	if err != nil {
+	const line, question = `printf 'Your %s? ' name; read -r who; echo "Hello, $who!"`, "Your name? "
+	if !s.detects {
+		m, err := s.typed(ctx, line, `Your name\? $`)
+		if err != nil {
+			return err
+		}
+		return s.pushed(ctx, *m.EndOffset)
+	}
+	var r schema.JobWriteResult
+	wait := &schema.Wait{Until: []schema.Condition{{Input: json.RawMessage("true")}}}
+	if err := s.call(ctx, "job/write", schema.JobWriteParams{Handle: s.job(), Input: new(line), AppendNewline: new(true), Wait: wait}, &r); err != nil {
 		return err
 	}
-	return s.pushed(ctx, *m.EndOffset)
+	if o := r.Outcome; o == nil || o.Reason != schema.OutcomeReasonInput || !strings.HasSuffix(demoText(o), question) {
+		return fmt.Errorf("the wait for a question ended with %+v", o)
+	}
+	return s.pushed(ctx, r.Outcome.Output["pty"].NextOffset)
 }
 
 func demoAnswer(ctx context.Context, s *demoSession) error {
@@ -148,7 +161,7 @@ func demoRead(ctx context.Context, s *demoSession) error {
 	case !bytes.Equal(raw, sent[:len(raw)]):
 		return fmt.Errorf("what was read is not what was sent: %q and %q", raw, sent[:len(raw)])
 	case !bytes.Contains(raw, []byte("\r42\r\n")) && !bytes.Contains(raw, []byte("\n42\r\n")), !bytes.Contains(raw, []byte("Hello, Ada!")):
-		return fmt.Errorf("not all that happened was read: %q", raw)
+		return fmt.Errorf("the output that was read is incomplete: %q", raw)
 	}
 	return nil
 }
@@ -189,7 +202,7 @@ func demoKill(ctx context.Context, s *demoSession) error {
 	case (exit.Code == nil) == (exit.Signal == nil):
 		return fmt.Errorf("job/exited has to give either a code or a signal")
 	case len(seen.closed.Survivors) > 0:
-		return fmt.Errorf("job/closed tells of survivors: %v", seen.closed.Survivors)
+		return fmt.Errorf("job/closed reports survivors: %v", seen.closed.Survivors)
 	}
 	return nil
 }
@@ -208,9 +221,9 @@ func demoCheckReport(r *schema.JobKillResult, leader, worker int64) error {
 	case r.AlreadyClosed == nil || *r.AlreadyClosed:
 		return fmt.Errorf("the report says that there was nothing left to kill")
 	case len(r.Survivors) > 0:
-		return fmt.Errorf("the report tells of survivors: %v", r.Survivors)
+		return fmt.Errorf("the report lists survivors: %v", r.Survivors)
 	case !slices.ContainsFunc(r.Signals, func(sent schema.SentSignal) bool { return sent.Signal == "SIGTERM" }):
-		return fmt.Errorf("the report does not tell of SIGTERM: %v", r.Signals)
+		return fmt.Errorf("the report does not mention SIGTERM: %v", r.Signals)
 	case find(leader) == "":
 		return fmt.Errorf("the report does not name the shell, pid %d: %v", leader, r.Killed)
 	case !demoIsWorker(find(worker)):
@@ -298,11 +311,11 @@ func demoUntil(pattern string) *schema.Wait {
 func demoMatch(o *schema.Outcome) (*schema.Match, error) {
 	switch {
 	case o == nil:
-		return nil, fmt.Errorf("the answer does not tell how the wait ended")
+		return nil, fmt.Errorf("the answer does not say how the wait ended")
 	case o.Reason != schema.OutcomeReasonPattern:
 		return nil, fmt.Errorf("the wait ended with %s, not with its pattern; the output was %q", o.Reason, demoText(o))
 	case o.Match == nil || o.Match.Text == nil || o.Match.EndOffset == nil:
-		return nil, fmt.Errorf("the answer does not tell what matched")
+		return nil, fmt.Errorf("the answer does not say what matched")
 	}
 	return o.Match, nil
 }

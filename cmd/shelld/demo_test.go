@@ -130,7 +130,7 @@ func TestDemoFails(t *testing.T) {
 		want    string
 	}{
 		{"watchdog", 100 * time.Millisecond, testServer(os.Stderr), never, `^step 1, patience: given up after 100ms: (the end of days was not seen|the server ended before the end of days)$`},
-		{"fault", watchdog, testServer(os.Stderr), broken, `^step 1, order: job/closed as event number 1: job/started comes once, and first$`},
+		{"fault", watchdog, testServer(os.Stderr), broken, `^step 1, order: job/closed as event number 1: job/started must come once, and first$`},
 		{"no such server", watchdog, command("no-such-shelld"), demoSteps(), `^start the server: .*no-such-shelld`},
 		{"server that ends", watchdog, command("shelld", "version"), demoSteps(), `^step 1, handshake: initialize: `},
 		{"server that wants nothing", watchdog, command("shelld", "serve", "-framing", "line"), demoSteps(), `^step 1, handshake: initialize: `},
@@ -166,8 +166,8 @@ func TestDemoRecord(t *testing.T) {
 		{"not of a job", "", []string{started, `log/message {"text":"x"}`, exited}},
 		{"event missing", "seq 3 after 1", []string{started, `job/closed {"handle":1,"seq":3}`}},
 		{"event repeated", "seq 1 after 1", []string{started, started}},
-		{"not started", "job/started comes once, and first", []string{`job/exited {"handle":1,"seq":1}`}},
-		{"started twice", "job/started comes once, and first", []string{started, `job/started {"handle":1,"seq":2}`}},
+		{"not started", "job/started must come once, and first", []string{`job/exited {"handle":1,"seq":1}`}},
+		{"started twice", "job/started must come once, and first", []string{started, `job/started {"handle":1,"seq":2}`}},
 		{"output missing", "offset 1, and the output so far ends at 0", []string{started, `job/output {"handle":1,"seq":2,"offset":1,"bytes":1,"text":"a"}`}},
 		{"output cut", "announces 3 bytes and carries 2", []string{started, `job/output {"handle":1,"seq":2,"offset":0,"bytes":3,"text":"ab"}`}},
 		{"output empty", "neither text nor base64", []string{started, `job/output {"handle":1,"seq":2,"offset":0,"bytes":0}`}},
@@ -208,7 +208,7 @@ func TestDemoCheckReport(t *testing.T) {
 	for want, spoil := range map[string]func(*schema.JobKillResult){
 		"nothing left to kill":       func(r *schema.JobKillResult) { r.AlreadyClosed = new(true) },
 		"survivors":                  func(r *schema.JobKillResult) { r.Survivors = []schema.Survivor{{PID: 8}} },
-		"does not tell of SIGTERM":   func(r *schema.JobKillResult) { r.Signals[0].Signal = "SIGKILL" },
+		"does not mention SIGTERM":   func(r *schema.JobKillResult) { r.Signals[0].Signal = "SIGKILL" },
 		"does not name the shell":    func(r *schema.JobKillResult) { r.Killed = r.Killed[1:] },
 		"does not name the worker":   func(r *schema.JobKillResult) { r.Killed[1].PID = 9 },
 		"not closed after the kill":  func(r *schema.JobKillResult) { r.Job.Status = schema.StatusExited },
@@ -224,9 +224,9 @@ func TestDemoCheckReport(t *testing.T) {
 
 func TestDemoMatch(t *testing.T) {
 	for want, o := range map[string]*schema.Outcome{
-		"does not tell how": nil,
+		"does not say how": nil,
 		"ended with timeout, not with its pattern; the output was \"x\"": {Reason: schema.OutcomeReasonTimeout, Output: schema.Map[schema.OutcomeOutput]{"pty": {Text: new("x")}}},
-		"does not tell what matched":                                     {Reason: schema.OutcomeReasonPattern},
+		"does not say what matched":                                      {Reason: schema.OutcomeReasonPattern},
 	} {
 		if _, err := demoMatch(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, not %q", err, want)

@@ -203,7 +203,7 @@ func TestReadOnlyDisk(t *testing.T) {
 // TestPermissionLost takes the permissions on the directory from a running server.
 func TestPermissionLost(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can take a directory away from somebody")
+		t.Skip("only root can revoke permissions on a directory")
 	}
 	if !ownMounts(t) {
 		return

@@ -151,11 +151,11 @@ func (d *troubled) told(j schema.JobInfo, files ...string) {
 	failed := slices.Clone(d.failed[j.Handle])
 	d.mu.Unlock()
 	if len(failed) != 1 || j.OutputFileError == nil || failed[0] != *j.OutputFileError {
-		d.t.Fatalf("job %d: told was %+v, and JobInfo has %+v", j.Handle, failed, j.OutputFileError)
+		d.t.Fatalf("job %d: the event has %+v, and JobInfo has %+v", j.Handle, failed, j.OutputFileError)
 	}
 	file, err := filepath.Rel(*j.OutputDirectory, failed[0].Path)
 	if err != nil || failed[0].Reason != d.reason || !slices.Contains(files, file) {
-		d.t.Errorf("job %d: told was %+v; want one of %q of %s, and %s", j.Handle, failed[0], files, *j.OutputDirectory, d.reason)
+		d.t.Errorf("job %d: the event has %+v; want one of %q of %s, and %s", j.Handle, failed[0], files, *j.OutputDirectory, d.reason)
 	}
 	d.lives(1)
 }

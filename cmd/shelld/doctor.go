@@ -38,7 +38,7 @@ type check struct {
 func doctorCommand() *base.Command {
 	return &base.Command{
 		Name:    "doctor",
-		Summary: "tell what this machine can do, and what to do where it cannot",
+		Summary: "report what works on this machine, and how to fix what does not",
 		Notes:   "Exit status: 0 if jobs can be run here, 1 if not, 2 if the command line is wrong.",
 		Flags: func(fs *flag.FlagSet) func(*base.Call) int {
 			asJSON := fs.Bool("json", false, "print JSON, for programs")
@@ -176,11 +176,11 @@ func shellsFound(versions map[string]string) jobs.Finding {
 	f.Found = strings.Join(phrases, ", ")
 	f.Facts = map[string]any{"found": list, "missing": missing}
 	if len(missing) > 0 {
-		f.Found = strings.TrimPrefix(f.Found+"; not there: "+strings.Join(missing, ", "), "; ")
+		f.Found = strings.TrimPrefix(f.Found+"; missing: "+strings.Join(missing, ", "), "; ")
 	}
 	if len(found) == 0 {
 		f.Grade, f.Reason = jobs.GradeMissing, "no known shell is on PATH"
-		f.Advice = "install bash or sh, or set PATH to where they are; programs can be run without, as argv"
+		f.Advice = "install bash or sh, or set PATH to where they are; programs can be run without a shell, as argv"
 	}
 	return f
 }

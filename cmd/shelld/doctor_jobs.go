@@ -48,7 +48,7 @@ func tryJobs() *trial {
 		return t
 	case <-late.C:
 		t := &trial{}
-		t.add("keeper", jobs.GradeMissing, "no answer", "a job that was tried did not end", "look for a machine that is overloaded, or a file system that does not answer", nil)
+		t.add("keeper", jobs.GradeMissing, "no answer", "a test job did not end", "check whether the machine is overloaded, or a file system does not respond", nil)
 		return t
 	}
 }
@@ -59,7 +59,7 @@ func (t *trial) run() {
 	began := time.Now()
 	s, err := startLocal(rpc.Options{}, func(rpc.Notice) {})
 	if err != nil {
-		advice := "report this as a fault of shelld"
+		advice := "report this as a bug in shelld"
 		if errors.Is(err, errNoJobs) {
 			advice = "run shelld on Linux, macOS or Windows, where jobs can be run"
 		}
@@ -68,7 +68,7 @@ func (t *trial) run() {
 	}
 	var init schema.InitializeResult
 	if err := s.Call(ctx, "initialize", map[string]any{"options": map[string]any{"persist": map[string]any{"mode": "memory"}}}, &init); err != nil {
-		t.add("keeper", jobs.GradeMissing, "no server", explainCall(err), adviceFor(err, "report this as a fault of shelld"), nil)
+		t.add("keeper", jobs.GradeMissing, "no server", explainCall(err), adviceFor(err, "report this as a bug in shelld"), nil)
 	} else {
 		t.modes(ctx, s, began)
 	}
@@ -77,7 +77,7 @@ func (t *trial) run() {
 		t.askVersions(ctx, s)
 	}
 	if err := s.end(); err != nil {
-		t.add("treeControl", jobs.GradeLimited, "something was left behind", err.Error(), "report this as a fault of shelld", nil)
+		t.add("treeControl", jobs.GradeLimited, "something was left behind", err.Error(), "report this as a bug in shelld", nil)
 	}
 }
 
@@ -86,7 +86,7 @@ func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 	if err := t.tryShort(ctx, s, schema.ModePipe); err != nil {
 		fix := "allow fork, exec and sockets in the sandbox around shelld, and raise the limits on processes"
 		if call, ok := errors.AsType[*rpc.CallError](err); ok && call.Kind == schema.KindBadWorkingDirectory {
-			fix = "cd to a directory that is there"
+			fix = "cd to a directory that exists"
 		}
 		t.add("keeper", jobs.GradeMissing, "no job can be started", explainCall(err), adviceFor(err, fix), nil)
 		return
@@ -99,7 +99,7 @@ func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 		mode schema.Mode
 		fix  string
 	}{
-		{"pipeJobs", schema.ModePipe, "report this as a fault of shelld"},
+		{"pipeJobs", schema.ModePipe, "report this as a bug in shelld"},
 		{"ptyJobs", schema.ModePty, ptyFix()},
 	} {
 		began := time.Now()
@@ -110,9 +110,9 @@ func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 			t.add(mode.name, jobs.GradeOK, fmt.Sprintf("%s took %s", t.shortName(), inMs(took)), "", "",
 				map[string]any{"argv": t.short, "tookMs": millisecondsOf(took)})
 		case isShort(err): // A job has run before, so there is room for one job, but perhaps not for more.
-			t.add(mode.name, jobs.GradeLimited, "there is no room for another", explainCall(err), adviceFor(err, ""), nil)
+			t.add(mode.name, jobs.GradeLimited, "no further job can be started", explainCall(err), adviceFor(err, ""), nil)
 		default:
-			t.add(mode.name, jobs.GradeMissing, "none can be run", explainCall(err), mode.fix, nil)
+			t.add(mode.name, jobs.GradeMissing, "no such job can be run", explainCall(err), mode.fix, nil)
 		}
 	}
 }
@@ -135,11 +135,11 @@ func (t *trial) tryShort(ctx context.Context, s *localServer, mode schema.Mode) 
 func (t *trial) tree(ctx context.Context, s *localServer) {
 	const name = "treeControl"
 	if runtime.GOOS == "windows" {
-		t.add(name, jobs.GradeLimited, "each job is in a job object, which the kernel ends as one", "it was not tried", "not reached is: "+strings.Join(jobs.Platform().NotReached, "; "), nil)
+		t.add(name, jobs.GradeLimited, "each job is in a job object, which the kernel ends as one", "it was not tested", "not reached: "+strings.Join(jobs.Platform().NotReached, "; "), nil)
 		return
 	}
 	fault := func(reason string) {
-		t.add(name, jobs.GradeLimited, "a kill does not reach all", reason, "look at subreaper and /proc; what a job leaves behind may outlive it", nil)
+		t.add(name, jobs.GradeLimited, "a kill does not reach every process", reason, "see the lines subreaper and /proc; processes that a job leaves behind may outlive it", nil)
 	}
 	var started schema.JobStartResult
 	err := s.Call(ctx, "job/start", map[string]any{
@@ -147,7 +147,7 @@ func (t *trial) tree(ctx context.Context, s *localServer) {
 		"wait": map[string]any{"until": []any{map[string]any{"pattern": "ready"}}, "timeoutMs": 5000},
 	}, &started)
 	if err != nil {
-		t.add(name, jobs.GradeLimited, "not tried", explainCall(err), adviceFor(err, "install sh, and try again"), nil)
+		t.add(name, jobs.GradeLimited, "not tested", explainCall(err), adviceFor(err, "install sh, and try again"), nil)
 		return
 	}
 	t.findings = append(t.findings, jobs.ExamineProcess(int(started.Job.PID)))
@@ -161,10 +161,10 @@ func (t *trial) tree(ctx context.Context, s *localServer) {
 	case len(killed.Survivors) > 0:
 		fault(fmt.Sprintf("process %d is alive: %s", killed.Survivors[0].PID, killed.Survivors[0].Why))
 	case killed.Job == nil || killed.Job.Status != schema.StatusClosed:
-		fault("the job was not closed by it")
+		fault("the kill did not close the job")
 	case jobs.Platform().SurvivesServer:
 		t.add(name, jobs.GradeLimited, fmt.Sprintf("a kill ended %d processes, one of them an orphan, in %s", len(killed.Killed), inMs(took)),
-			"this system does not say whose an orphan was", "not reached are: "+strings.Join(jobs.Platform().NotReached, "; "),
+			"this system does not report the former parent of an orphan", "not reached: "+strings.Join(jobs.Platform().NotReached, "; "),
 			map[string]any{"killed": len(killed.Killed), "killMs": millisecondsOf(took)})
 	default:
 		t.add(name, jobs.GradeOK, fmt.Sprintf("a kill ended %d processes, one of them an orphan, in %s", len(killed.Killed), inMs(took)), "", "",

@@ -41,7 +41,7 @@ func TestDoctorWithFewFiles(t *testing.T) {
 	short := 0
 	for n := 8; n <= 32; n += 4 {
 		d, text := examined(t, fmt.Sprint("ulimit -n ", n))
-		if strings.Contains(text, "fault of shelld") {
+		if strings.Contains(text, "bug in shelld") {
 			t.Errorf("with %d files a fault is seen:\n%s", n, text)
 		}
 		bad := false

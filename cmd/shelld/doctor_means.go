@@ -52,9 +52,9 @@ var shortages = []struct {
 	advice string
 }{
 	{syscall.EMFILE, "raise the limit on open files: ulimit -n 2560"},
-	{syscall.ENFILE, "raise the system's limit on open files (sysctl fs.file-max), or end what holds them"},
+	{syscall.ENFILE, "raise the system's limit on open files (sysctl fs.file-max), or end the processes that hold them"},
 	{syscall.EAGAIN, "raise the limits on processes: ulimit -u, and pids.max of the control group"},
-	{syscall.ENOMEM, "make memory free, or raise what the control group may take"},
+	{syscall.ENOMEM, "free memory, or raise the memory limit of the control group"},
 }
 
 // adviceFor returns the advice for an exhausted resource; for any other error it returns otherwise.
@@ -103,7 +103,7 @@ func (d *diagnosis) verdict() string {
 		}
 	}
 	if len(bad) > 0 {
-		return "Jobs can be run here, but not as they should: see " + strings.Join(bad, ", ") + "."
+		return "Jobs can be run here, but with limits: see " + strings.Join(bad, ", ") + "."
 	}
 	return "Jobs can be run here."
 }

@@ -226,7 +226,7 @@ func TestShutdownEndsServer(t *testing.T) {
 	}
 }
 
-func TestExitAloneIsNoProperEnd(t *testing.T) {
+func TestExitWithoutShutdown(t *testing.T) {
 	s := serveJob(t)
 	if err := s.leave("exit"); err != nil {
 		t.Fatal(err)

@@ -229,7 +229,7 @@ func pss(b *testing.B, pid int) int {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
-		b.Skip("the kernel does not tell: ", err)
+		b.Skip("the kernel does not report it: ", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		var kib int
@@ -237,6 +237,6 @@ func pss(b *testing.B, pid int) int {
 			return kib << 10
 		}
 	}
-	b.Fatalf("%s of process %d tells no Pss", text, pid)
+	b.Fatalf("%s of process %d has no Pss", text, pid)
 	return 0
 }

@@ -376,6 +376,6 @@ func TestEscapesByStateDirectory(t *testing.T) {
 	}
 	e.end()
 	if !strings.Contains(e.log.String(), "belongs to another user") {
-		t.Errorf("that output is kept in memory is not told: %s", e.log)
+		t.Errorf("the log does not say that output is kept in memory: %s", e.log)
 	}
 }

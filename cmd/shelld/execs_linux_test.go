@@ -100,7 +100,7 @@ type executed struct {
 }
 
 func (x executed) String() string {
-	return fmt.Sprintf("%.400q, told as %.400q, status %d in %q", x.raw, x.output, x.exit, x.cwd)
+	return fmt.Sprintf("%.400q, reported as %.400q, status %d in %q", x.raw, x.output, x.exit, x.cwd)
 }
 
 // seenPages prevents fish from parsing all manual pages of the machine in the background, as it does in each new home

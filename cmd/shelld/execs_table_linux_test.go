@@ -70,7 +70,7 @@ func (w want) differs(got executed, cwd string) string {
 		told = got.raw
 	}
 	if got.output != told {
-		return fmt.Sprintf("what is told is not %.400q", told)
+		return fmt.Sprintf("the reported output is not %.400q", told)
 	}
 	return ""
 }

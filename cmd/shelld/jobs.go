@@ -28,23 +28,23 @@ type jobsRun func(ctx context.Context, p *pastJobs, args []string) error
 func jobsCommand() *base.Command {
 	return &base.Command{
 		Name:    "jobs",
-		Summary: "list, show, follow and tidy up what is stored of jobs, of servers that have ended too",
+		Summary: "list, show, follow and tidy up stored jobs, also those of servers that have ended",
 		Default: "list",
-		About:   "Looks at the output that servers store, of jobs that are running and of those that have ended.",
-		Notes: `A JOB is SESSION/HANDLE as "shelld jobs" shows it, and so much of the session's name is
-enough as no other has; or the name that the job was started with: of several, one that is
-running and then the newest; or "last", the one that was started last.
+		About:   "Shows the output that servers store, of running jobs and of ended ones.",
+		Notes: `A JOB is SESSION/HANDLE as "shelld jobs" shows it, where a unique beginning of SESSION is
+enough; or the name that the job was started with (of several, a running one, then the
+newest one); or "last", the job that was started last.
 
 Exit status: 0 if it worked, 1 if something failed, there is no such job or no line matches,
 2 if the command line is wrong.`,
 		Commands: []*base.Command{
 			jobsRow("list", "", "list the jobs (the default)", listFlags),
-			jobsRow("show", "JOB", "tell all that is stored of a job", showFlags),
-			jobsRow("tail", "JOB", "print the end of a job's output, and with -f what follows", tailFlags),
+			jobsRow("show", "JOB", "print everything stored about a job", showFlags),
+			jobsRow("tail", "JOB", "print the end of a job's output, and with -f new output", tailFlags),
 			jobsRow("screen", "JOB", "draw what a job's terminal shows, as text or as a picture", screenFlags),
 			jobsRow("play", "JOB", "play the recording of a job", playFlags),
 			jobsRow("search", "PATTERN [JOB...]", "print the lines of stored output that match", searchFlags),
-			jobsRow("prune", "", "delete what ended servers have left, beyond what is to be kept", pruneFlags),
+			jobsRow("prune", "", "delete stored jobs of ended servers, except the ones to keep", pruneFlags),
 		},
 	}
 }
@@ -53,7 +53,7 @@ Exit status: 0 if it worked, 1 if something failed, there is no such job or no l
 func jobsRow(name, operands, summary string, flags func(*flag.FlagSet) jobsRun) *base.Command {
 	c := &base.Command{Name: name, Operands: operands, Summary: summary, Mixed: true}
 	c.Flags = func(fs *flag.FlagSet) func(*base.Call) int {
-		dir := fs.String("dir", "", "the `directory` that servers store in; else $XDG_STATE_HOME/shelld/io, or the platform's own place")
+		dir := fs.String("dir", "", "the `directory` where servers store jobs; by default $XDG_STATE_HOME/shelld/io, or its counterpart on this platform")
 		run := flags(fs)
 		return func(c *base.Call) int { return runJobs(c, *dir, run) }
 	}
@@ -160,7 +160,7 @@ func openPast(dir string) (*pastJobs, error) {
 	case err == nil:
 		p.dir = p.Path()
 	case errors.Is(err, fs.ErrNotExist) && dir != "":
-		return nil, fmt.Errorf("there is no directory %s; give -dir the one that servers store in", dir)
+		return nil, fmt.Errorf("there is no directory %s; give with -dir the one where servers store jobs", dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}

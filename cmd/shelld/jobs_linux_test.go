@@ -106,7 +106,7 @@ func TestStoredJobs(t *testing.T) {
 		}
 	}
 	// The text that replaces a gap was not written by the job, and the lines after a gap have no known number.
-	gap := regexp.MustCompile(`^[0-9a-f]{4}/3 stdout: \d+ bytes are not kept and were not searched, offsets 16384 to \d+\n$`)
+	gap := regexp.MustCompile(`^[0-9a-f]{4}/3 stdout: \d+ bytes are no longer stored and were not searched, offsets 16384 to \d+\n$`)
 	for pattern, want := range map[string]string{`\[shelld:.*offsets`: "", "^99999$": "/3 stdout@588882: 99999\n", "^12$": "/3 stdout:12: 12\n"} {
 		if want != "" {
 			want = randomPart(first)[:4] + want
@@ -124,17 +124,17 @@ func TestStoredJobs(t *testing.T) {
 		"tail " + first + "/9":          "there is no stored job",
 		"tail -stream pipe " + first:    "-stream is stdout or stderr",
 		"tail -stream pipe last":        "-stream is stdout or stderr",
-		"tail -stream stderr FIRST/1":   "nothing is stored of stderr",
-		"search -F nowhere-to-be-found": "are not kept and were not searched",
-		"search (a":                     "no ECMAScript regular expression",
+		"tail -stream stderr FIRST/1":   "no stderr of",
+		"search -F nowhere-to-be-found": "are no longer stored and were not searched",
+		"search (a":                     "not an ECMAScript regular expression",
 		"search a\\nb":                  "give -multiline",
-		"search -F -multiline a":        "leave it out",
-		"tail -n -5 last":               "from 0 on",
+		"search -F -multiline a":        "leave out one of them",
+		"tail -n -5 last":               "-n is a number of lines, 0 or more",
 		"tail -n 5 -all last":           "one of them",
 		"list list":                     "a command comes before its flags: shelld jobs list",
 	} {
 		status := 1
-		if strings.Contains(want, "-stream is") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "from 0") || strings.Contains(want, "no ECMAScript") || strings.Contains(want, "give -multiline") || strings.Contains(want, "leave it out") || strings.HasPrefix(want, "a command") {
+		if strings.Contains(want, "-stream is") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "0 or more") || strings.Contains(want, "not an ECMAScript") || strings.Contains(want, "give -multiline") || strings.HasPrefix(want, "a command") {
 			status = 2
 		}
 		if out, log := shelldJobs(t, status, append(strings.Fields(strings.ReplaceAll(args, "FIRST", first)), "-dir", state)...); !strings.Contains(log, want) || out != "" {
@@ -162,14 +162,14 @@ func TestStoredSearchOverEdges(t *testing.T) {
 	s.shutDown(t)
 	for _, args := range [][]string{{"-F", "aneedle004a"}, {"-F", "aneedle016a"}, {"a[n]eedle016a"}, {"-F", "aneedle032a"}, {"-F", "-i", "NEEDLE040"}} {
 		out, log := shelldJobs(t, 0, append([]string{"search", "-dir", state}, args...)...)
-		if strings.Count(out, "\n") != 1 || !strings.Contains(out, "/1 stdout:1: ") || !strings.Contains(out, strings.Trim(strings.ToLower(args[len(args)-1]), "a[]")[2:]) || !strings.Contains(log, "/1 stdout:1: of a line of more than 1 MiB") {
+		if strings.Count(out, "\n") != 1 || !strings.Contains(out, "/1 stdout:1: ") || !strings.Contains(out, strings.Trim(strings.ToLower(args[len(args)-1]), "a[]")[2:]) || !strings.Contains(log, "/1 stdout:1: a line has more than 1 MiB") {
 			t.Errorf("%q: %d bytes, %q", args, len(out), log)
 		}
 	}
 	if out, log := shelldJobs(t, 0, "search", "-F", "hay\nlast", "-dir", state); strings.Count(out, "\n") != 2 || !strings.HasSuffix(out, "/1 stdout:2: last line\n") {
 		t.Errorf("over line ends: %d bytes, %q", len(out), log)
 	}
-	if out, log := shelldJobs(t, 0, "search", "^[a-z0-9]+", "-dir", state); !strings.HasSuffix(log, "of which matches are shorter\n") {
+	if out, log := shelldJobs(t, 0, "search", "^[a-z0-9]+", "-dir", state); !strings.HasSuffix(log, "a pattern with shorter matches\n") {
 		t.Errorf("beyond the limit: %d bytes, %q", len(out), log)
 	}
 }
@@ -191,7 +191,7 @@ func TestStoredSearchGoesOn(t *testing.T) {
 			t.Errorf("%q: found %q", args, out)
 		}
 		lines := strings.Split(log, "\n")
-		if len(lines) != 3 || !strings.HasPrefix(lines[0], randomPart(id)[:4]+"/2 stdout: ") || !strings.Contains(lines[0], "make the pattern simpler") || !strings.Contains(lines[1], "1 could not be searched") {
+		if len(lines) != 3 || !strings.HasPrefix(lines[0], randomPart(id)[:4]+"/2 stdout: ") || !strings.Contains(lines[0], "make the pattern simpler") || !strings.Contains(lines[1], "1 of the outputs could not be searched") {
 			t.Errorf("%q: said is %q", args, log)
 		}
 	}
@@ -245,9 +245,9 @@ func TestJobsOfALivingServer(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissing checks that a job's output is shown and searched even if its info.json cannot be read, and that
+// TestMissingStoredFiles checks that a job's output is shown and searched even if its info.json cannot be read, and that
 // missing files are reported.
-func TestWhatIsMissing(t *testing.T) {
+func TestMissingStoredFiles(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	session := leave(t, state,
@@ -270,8 +270,8 @@ func TestWhatIsMissing(t *testing.T) {
 		t.Errorf("found is %q, want %q", out, want)
 	}
 	for path, why := range map[string]string{
-		file("1", "info.json"): "it is no ordinary file", file("2", "info.json"): "it is no ordinary file",
-		file("3", "stdout.txt"): "it is gone, and info.json tells of 6 bytes in it", file("4", "stdout.txt"): "it is no ordinary file",
+		file("1", "info.json"): "it is not a regular file", file("2", "info.json"): "it is not a regular file",
+		file("3", "stdout.txt"): "it is gone: info.json says it had 6 bytes", file("4", "stdout.txt"): "it is not a regular file",
 	} {
 		if !strings.Contains(log, path+": "+why) {
 			t.Errorf("that of %s %s is not in %s", path, why, log)
@@ -291,8 +291,8 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestSearchBehindALongLine checks that a line that is read in pieces counts as one.
-func TestSearchBehindALongLine(t *testing.T) {
+// TestSearchAfterLongLine checks that a line that is read in pieces counts as one.
+func TestSearchAfterLongLine(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"})
@@ -305,8 +305,8 @@ func TestSearchBehindALongLine(t *testing.T) {
 	}
 }
 
-// TestSearchOfJobsThatAreGone checks that a missing job does not prevent the search of others.
-func TestSearchOfJobsThatAreGone(t *testing.T) {
+// TestSearchMissingJobs checks that a missing job does not prevent the search of others.
+func TestSearchMissingJobs(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"}, map[string]any{"command": "echo one more", "mode": "pipe"})
@@ -314,7 +314,7 @@ func TestSearchOfJobsThatAreGone(t *testing.T) {
 	if !strings.Contains(out, "/2 stdout:1: one more\n") || !strings.HasSuffix(out, "/1 stdout:1: one\n") {
 		t.Error(out)
 	}
-	if !strings.Contains(log, `/7" in `) || !strings.Contains(log, `/8" in `) || !strings.Contains(log, "of the jobs that were named 2 could not be searched") {
+	if !strings.Contains(log, `/7" in `) || !strings.Contains(log, `/8" in `) || !strings.Contains(log, "2 of the named jobs could not be searched") {
 		t.Error(log)
 	}
 	if out, log := shelldJobs(t, 1, "search", "one", session+"/1", "nonsense", "-dir", state); !strings.HasSuffix(out, "/1 stdout:1: one\n") || !strings.Contains(log, `no stored job "nonsense" in `) {
@@ -331,7 +331,7 @@ func TestPruneThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, log := shelldJobs(t, 1, "prune", "-all", "-dir", state)
-	if !strings.HasPrefix(out, "1 job deleted") || !strings.Contains(log, "mine is none of shelld's") || !strings.Contains(log, "1 job could not be deleted") {
+	if !strings.HasPrefix(out, "1 job deleted") || !strings.Contains(log, "shelld did not create mine") || !strings.Contains(log, "1 job could not be deleted") {
 		t.Errorf("%s%s", out, log)
 	}
 }
@@ -394,9 +394,9 @@ func TestClosedPipeOfJobs(t *testing.T) {
 	}
 }
 
-// TestJobsRenewed checks that the duration of a live job is counted up to the present, and that an ended job keeps its
+// TestJobsDurationIsCurrent checks that the duration of a live job is counted up to the present, and that an ended job keeps its
 // own.
-func TestJobsRenewed(t *testing.T) {
+func TestJobsDurationIsCurrent(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	info := schema.JobInfo{StartedAt: began.Format(time.RFC3339Nano), DurationMs: 100}
 	for _, test := range []struct {

@@ -163,9 +163,9 @@ func (p *pastJobs) findIn(all []storedJob, name string) (storedJob, error) {
 	case len(fits) == 0 && !strings.Contains(name, "/"):
 		return storedJob{}, fmt.Errorf("there is no stored job %q in %s; write SESSION/HANDLE, as \"shelld jobs\" shows it, the name of a job, or last%s", name, p.place, nearName(all, name))
 	case len(fits) == 0:
-		return storedJob{}, fmt.Errorf("there is no stored job %q in %s; \"shelld jobs\" lists those that there are", name, p.place)
+		return storedJob{}, fmt.Errorf("there is no stored job %q in %s; \"shelld jobs\" lists all", name, p.place)
 	case len(fits) > 1:
-		return storedJob{}, fmt.Errorf("%q may be %s or %s: write more of the session's name", name, fits[0].Job, fits[1].Job)
+		return storedJob{}, fmt.Errorf("%q is ambiguous, %s or %s: write more of the session's name", name, fits[0].Job, fits[1].Job)
 	}
 	return fits[0], nil
 }
@@ -286,7 +286,7 @@ func listArgument(arg string) error {
 	if slices.ContainsFunc(jobsCommand().Commands, func(c *base.Command) bool { return c.Name == arg }) {
 		return fmt.Errorf("a command comes before its flags: shelld jobs %s [FLAGS]", arg)
 	}
-	return fmt.Errorf("there is nothing to do with %q; \"shelld jobs show JOB\" tells all of a job", arg)
+	return fmt.Errorf("unexpected argument %q; \"shelld jobs show JOB\" prints all about a job", arg)
 }
 
 func optionalText(s string) any {
@@ -460,7 +460,7 @@ func (j *storedJob) text() string {
 	line("job", j.Job)
 	line("state", j.state())
 	if j.Live {
-		line("", "its server may be alive: state, title and the like are as they were written last; see job/get")
+		line("", "its server may be alive: state, title and so on are as last written; job/get has the current ones")
 	}
 	k := &j.known
 	line("", j.asks())

@@ -16,9 +16,9 @@ var (
 	unkeptLine  = regexp.MustCompile(`offsets (\d+) to (\d+)`)
 )
 
-// TestJobsBesideAFlood reads the files of a living server while it writes them: output is shown as it was written, or
+// TestJobsWhileServerWrites reads the files of a living server while it writes them: output is shown as it was written, or
 // reported as missing, and never anything else.
-func TestJobsBesideAFlood(t *testing.T) {
+func TestJobsWhileServerWrites(t *testing.T) {
 	needJobs(t)
 	const most = 512 << 10
 	state := t.TempDir()

@@ -17,9 +17,9 @@ import (
 )
 
 func playFlags(fs *flag.FlagSet) jobsRun {
-	speed := fs.Float64("speed", 1, "how many `times` as fast")
+	speed := fs.Float64("speed", 1, "play the recording this many `times` as fast")
 	var idle time.Duration
-	fs.Func("idle", "the longest `time` for which nothing happens: 2, 1.5, 500ms; 0: as it was (the default)", func(s string) (err error) {
+	fs.Func("idle", "shorten pauses to at most this `time`: 2, 1.5, 500ms; 0: leave them as they were (the default)", func(s string) (err error) {
 		idle, err = readTime(s, 0)
 		return err
 	})
@@ -40,14 +40,14 @@ func playFlags(fs *flag.FlagSet) jobsRun {
 func (p *pastJobs) play(ctx context.Context, j storedJob, at pace) error {
 	r, err := p.Replay(j.past)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s was not recorded, and nothing else has the times at which it printed: start it with record; \"shelld jobs screen %[1]s\" and \"shelld jobs tail %[1]s\" show its output", j.short)
+		return fmt.Errorf("%s was not recorded, and its stored output has no times: start it with record; \"shelld jobs screen %[1]s\" and \"shelld jobs tail %[1]s\" show its output", j.short)
 	}
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	if !p.terminal {
-		return errors.New("a recording is played on a terminal, and stdout is none; \"shelld jobs show\" names the file")
+		return errors.New("a recording can only be played on a terminal, and stdout is not one; \"shelld jobs show\" prints its file name")
 	}
 	ctx, release := heedSignals(ctx) // The terminal is restored even after an interrupt.
 	defer release()

@@ -15,13 +15,13 @@ func pruneFlags(fs *flag.FlagSet) jobsRun {
 	d := stored.DefaultRetention
 	keep := fs.Int("jobs", d.Jobs, "how many jobs of ended servers are kept: the `number`")
 	days := fs.Int("days", int(d.Age/day), "for how many `days` they are kept")
-	most := fs.Int64("bytes", d.Bytes, "how many `bytes` their files may have together")
-	all := fs.Bool("all", false, "keep none of them; what belongs to servers that may be alive stays all the same")
+	most := fs.Int64("bytes", d.Bytes, "how many `bytes` their files may have in total")
+	all := fs.Bool("all", false, "keep none of them; jobs of servers that may be alive are never deleted")
 	asJSON := fs.Bool("json", false, "print JSON, for programs")
 	return func(ctx context.Context, p *pastJobs, _ []string) error {
 		switch {
 		case *keep < 0 || *days < 0 || *most < 0 || time.Duration(*days) > maxAge/day:
-			return errUsage{errors.New("-jobs, -days and -bytes are numbers from 0 on, and the days at most 100000")}
+			return errUsage{errors.New("-jobs, -days and -bytes must be 0 or more, and -days at most 100000")}
 		}
 		r := stored.Retention{Jobs: *keep, Age: time.Duration(*days) * day, Bytes: *most}
 		if *all {
@@ -38,7 +38,7 @@ func pruneFlags(fs *flag.FlagSet) jobsRun {
 			return err
 		}
 		if done.Failed > 0 {
-			return fmt.Errorf("%s could not be deleted; what is above says why", count(done.Failed, "job"))
+			return fmt.Errorf("%s could not be deleted; see the errors above", count(done.Failed, "job"))
 		}
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 func screenFlags(fs *flag.FlagSet) jobsRun {
-	picture := fs.String("png", "", "write a picture to this `file`, in place of text to stdout")
+	picture := fs.String("png", "", "write a picture to this `file`, instead of text to stdout")
 	return func(ctx context.Context, p *pastJobs, args []string) error {
 		j, err := p.find(ctx, args)
 		if err != nil {
@@ -47,10 +47,10 @@ func (p *pastJobs) screen(j storedJob) (jobs.Screen, error) {
 	// The default size is 80x24.
 	shown, err := p.Screen(j.past, cmp.Or(int(j.known.Cols), 80), cmp.Or(int(j.known.Rows), 24))
 	if errors.Is(err, fs.ErrNotExist) {
-		return jobs.Screen{}, fmt.Errorf("%s has printed nothing so far, or nothing of it is stored", j.short)
+		return jobs.Screen{}, fmt.Errorf("%s has printed nothing so far, or its output is not stored", j.short)
 	}
 	if err == nil && shown.Approximate {
-		fmt.Fprintln(os.Stderr, "output is missing, or too much to be drawn: the screen may have shown something else")
+		fmt.Fprintln(os.Stderr, "some output is missing, or there is too much to draw: the real screen may differ")
 	}
 	return jobs.Screen{Snapshot: shown}, err
 }

@@ -23,15 +23,15 @@ var errNothing = errors.New("no line matches")
 const maxLiteral = 2048
 
 func searchFlags(fs *flag.FlagSet) jobsRun {
-	literal := fs.Bool("F", false, "the pattern is a text, and no regular expression")
-	anyCase := fs.Bool("i", false, "upper and lower case are the same")
-	multiline := fs.Bool("multiline", false, "what the pattern matches may reach over line ends")
+	literal := fs.Bool("F", false, "the pattern is plain text, not a regular expression")
+	anyCase := fs.Bool("i", false, "ignore upper and lower case")
+	multiline := fs.Bool("multiline", false, "a match may span several lines")
 	return func(ctx context.Context, p *pastJobs, args []string) error {
 		if len(args) == 0 {
 			return errUsage{errors.New("there is no pattern to search for")}
 		}
 		if *literal && *multiline {
-			return errUsage{errors.New("-multiline is of a pattern; a text is found as it stands, also over line ends: leave it out, or -F")}
+			return errUsage{errors.New("-multiline does not go with -F, which finds text over line ends anyway: leave out one of them")}
 		}
 		spec, err := searchSpec(args[0], *literal, *anyCase, *multiline)
 		if err != nil {
@@ -49,7 +49,7 @@ func searchFlags(fs *flag.FlagSet) jobsRun {
 		case err != nil:
 			return err
 		case len(missing) > 0:
-			return fmt.Errorf("of the jobs that were named %d could not be searched; what is wrong with them is said above", len(missing))
+			return fmt.Errorf("%d of the named jobs could not be searched; see the errors above", len(missing))
 		case !found:
 			return errNothing
 		}
@@ -61,11 +61,11 @@ func searchFlags(fs *flag.FlagSet) jobsRun {
 func searchSpec(expr string, literal, anyCase, multiline bool) (*jobs.SearchSpec, error) {
 	switch {
 	case expr == "":
-		return nil, errors.New("the pattern is empty, which every line has; \"shelld jobs tail -all JOB\" prints all")
+		return nil, errors.New("the pattern is empty and matches every line; \"shelld jobs tail -all JOB\" prints all")
 	case !utf8.ValidString(expr):
-		return nil, errors.New("the pattern is not UTF-8, and output is searched as UTF-8; where it has other bytes, . stands for each")
+		return nil, errors.New("the pattern is not UTF-8, but output is searched as UTF-8; write . for each other byte")
 	case literal && utf8.RuneCountInString(expr) > maxLiteral:
-		return nil, fmt.Errorf("the text has more than %d characters; give a part of it that tells it from others", maxLiteral)
+		return nil, fmt.Errorf("the text has more than %d characters; give a distinctive part of it", maxLiteral)
 	}
 	spec := &jobs.SearchSpec{Pattern: expr, Flags: "m", Lines: !multiline}
 	if literal {
@@ -80,9 +80,9 @@ func searchSpec(expr string, literal, anyCase, multiline bool) (*jobs.SearchSpec
 	case literal:
 		return nil, err
 	case spec.Lines && holdsOverLines(*spec):
-		return nil, errors.New("this pattern names a line break, and each line is searched by itself: give -multiline, or write $ for the end of a line")
+		return nil, errors.New("the pattern has a line break, but each line is searched separately: give -multiline, or write $ for the end of a line")
 	default:
-		return nil, fmt.Errorf("%w; mend it, or look for a text as it stands with -F", err)
+		return nil, fmt.Errorf("%w; correct it, or search for plain text with -F", err)
 	}
 }
 
@@ -134,7 +134,7 @@ func (p *pastJobs) searchAll(ctx context.Context, which []storedJob, spec *jobs.
 		}
 	}
 	if failed > 0 {
-		return found, fmt.Errorf("of the outputs %d could not be searched, or not to the end; what is wrong with them is said above", failed)
+		return found, fmt.Errorf("%d of the outputs could not be searched, or not to the end; see the errors above", failed)
 	}
 	return found, nil
 }
@@ -160,7 +160,7 @@ func (s *fileSearch) search(ctx context.Context, p *pastJobs, j storedJob, name 
 	}
 	defer out.Close()
 	return out.Search(ctx, spec.Query(), s.line, func(r jobs.Range) {
-		s.note(fmt.Sprintf("%s: %d bytes are not kept and were not searched, offsets %d to %d", s.at, r.To-r.From, r.From, r.To))
+		s.note(fmt.Sprintf("%s: %d bytes are no longer stored and were not searched, offsets %d to %d", s.at, r.To-r.From, r.From, r.To))
 	})
 }
 
@@ -176,8 +176,8 @@ func (s *fileSearch) line(l stored.Line) error {
 	if l.Number == 0 {
 		place = fmt.Sprintf("%s@%d", s.at, l.At)
 	}
-	s.noteOnce(l.Cut, place, "of a line of more than 1 MiB, what is around the match is printed")
-	s.noteOnce(l.Limited, place, "a match is followed for about 64 KiB, and may begin or end here for that alone; try a pattern of which matches are shorter")
+	s.noteOnce(l.Cut, place, "a line has more than 1 MiB, so only the text around the match is printed")
+	s.noteOnce(l.Limited, place, "a match is limited to about 64 KiB and may be cut off here; try a pattern with shorter matches")
 	_, err := io.WriteString(s.out, place+": "+base.Visible(l.Text, "\t")+"\n")
 	if err == nil && s.now {
 		err = s.out.Flush()

@@ -18,16 +18,16 @@ import (
 
 func tailFlags(fs *flag.FlagSet) jobsRun {
 	lines := fs.Int("n", 10, "how many `lines`, counted from the end")
-	all := fs.Bool("all", false, "all that is stored")
-	raw := fs.Bool("raw", false, "the bytes as the job has written them; they may do anything to your terminal")
-	follow := fs.Bool("f", false, "go on with what the job prints, until it has ended")
-	stream := fs.String("stream", "", "`which`: stdout or stderr; else both, under titles, where there are both")
+	all := fs.Bool("all", false, "print all stored output")
+	raw := fs.Bool("raw", false, "print the raw bytes that the job wrote; they may do anything to your terminal")
+	follow := fs.Bool("f", false, "follow: print new output until the job has ended")
+	stream := fs.String("stream", "", "`which` stream: stdout or stderr; by default both, each with a title")
 	return func(ctx context.Context, p *pastJobs, args []string) error {
 		if *lines < 0 {
-			return errUsage{errors.New("-n is a number of lines, from 0 on; they are counted from the end")}
+			return errUsage{errors.New("-n is a number of lines, 0 or more, counted from the end")}
 		}
 		if *all && given(fs, "n") {
-			return errUsage{errors.New("-all is all there is, and -n a number of lines: give one of them")}
+			return errUsage{errors.New("-all prints everything, and -n a number of lines: give only one of them")}
 		}
 		files, err := followed(*stream)
 		if err != nil {
@@ -72,7 +72,7 @@ func (j *storedJob) streamFiles(stream string) ([]string, error) {
 		return nil, err
 	}
 	if !slices.Contains(j.Files, name) {
-		return nil, fmt.Errorf("nothing is stored of %s of %s", stream, j.Job)
+		return nil, fmt.Errorf("no %s of %s is stored", stream, j.Job)
 	}
 	return []string{name}, nil
 }

@@ -36,9 +36,9 @@ func jobsUntil(t *testing.T, pattern string, args ...string) string {
 	}
 }
 
-// TestJobsThatWait checks that the list shows which jobs wait for a person, and their prompts, even if the client has
+// TestJobsListWaiting checks that the list shows which jobs wait for a person, and their prompts, even if the client has
 // not asked for these events.
-func TestJobsThatWait(t *testing.T) {
+func TestJobsListWaiting(t *testing.T) {
 	t.Parallel()
 	needJobs(t)
 	state := t.TempDir()
@@ -176,8 +176,8 @@ func TestTailFollows(t *testing.T) {
 	follow(t, "-n", "1", "-stream", "stderr", "last", "-dir", state).ends("oops\n")
 }
 
-// TestTailFollowsWhatHasEnded checks that for an ended job tail prints the same with and without -f.
-func TestTailFollowsWhatHasEnded(t *testing.T) {
+// TestTailFollowsEndedJob checks that for an ended job tail prints the same with and without -f.
+func TestTailFollowsEndedJob(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	leave(t, state, object{"command": "printf abc; printf xyz >&2", "mode": "pipe"}, object{"command": "seq 20; printf xyz >&2; echo 1 >&2", "mode": "pipe"})
@@ -269,7 +269,7 @@ func TestJobsScreen(t *testing.T) {
 		t.Errorf("the picture is %+v, %v", c, err)
 	}
 	// Missing output is reported.
-	if out, log := shelldJobs(t, 0, "screen", "long", "-dir", state); !strings.HasSuffix(out, "\n99999\n100000\n") || strings.Count(out, "\n") != 23 || !strings.HasPrefix(log, "output is missing") {
+	if out, log := shelldJobs(t, 0, "screen", "long", "-dir", state); !strings.HasSuffix(out, "\n99999\n100000\n") || strings.Count(out, "\n") != 23 || !strings.HasPrefix(log, "some output is missing") {
 		t.Errorf("of long output is drawn %q, %q", out, log)
 	}
 	for args, want := range map[string]string{
@@ -312,7 +312,7 @@ func TestJobsPlay(t *testing.T) {
 			t.Errorf("%s: %q", args, log)
 		}
 	}
-	if _, log := shelldJobs(t, 1, "play", "recorded", "-dir", state); !strings.Contains(log, "stdout is none") {
+	if _, log := shelldJobs(t, 1, "play", "recorded", "-dir", state); !strings.Contains(log, "and stdout is not one") {
 		t.Errorf("without a terminal: %q", log)
 	}
 }

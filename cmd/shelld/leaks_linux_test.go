@@ -67,7 +67,7 @@ func TestNoSecretLeaks(t *testing.T) {
 			names := e.tellAll(c.given)
 			e.end()
 			if got := regexp.MustCompile(leak + `\w*`).FindString(e.wire.text.String()); got != "" {
-				t.Errorf("the client was told %s", got)
+				t.Errorf("the client received %s", got)
 			}
 			if strings.Contains(e.log.String(), leak) {
 				t.Errorf("it is in the log:\n%s", e.log)

@@ -28,12 +28,12 @@ func shelld() *base.Command {
 		Default: "serve",
 		About: `shelld is to shells what clangd is to C++: a server that editors and agents start
 as a child process and drive over stdin and stdout, in JSON-RPC. It runs commands on
-real terminals, streams their output, types into them, and ends all that they start.`,
+real terminals, streams their output, types into them, and ends every process they start.`,
 		Notes: `"shelld help COMMAND" shows the flags of a command. The protocol is described by the
 schema files in schema/json, and in docs/.
 
 Exit status: 0 if it worked, 1 if something failed, 2 if the command line is wrong.
-"shelld run" has that of the command that it runs, and 125 for its own errors.`,
+"shelld run" has the exit status of its command, and 125 for its own errors.`,
 		Commands: []*base.Command{
 			serveCommand(), runCommand(), jobsCommand(), doctorCommand(), demoCommand(),
 			schemaCommand(), conformanceCommand(), versionCommand(),

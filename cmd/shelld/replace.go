@@ -37,7 +37,7 @@ func openReplacement(name string) (*replacement, error) {
 func openOther(name string, fi fs.FileInfo) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENXIO) && fi.Mode()&fs.ModeNamedPipe != 0 {
-		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("nobody reads it")}
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("the pipe has no reader")}
 	}
 	return f, err
 }

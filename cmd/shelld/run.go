@@ -42,15 +42,15 @@ func runCommand() *base.Command {
 		Name:     "run",
 		Operands: "COMMAND [ARG...]",
 		Usage:    []string{"[FLAGS] [--] COMMAND [ARG...]", "[FLAGS] -c LINE"},
-		Summary:  "run one command through the protocol, as if it were started without",
+		Summary:  "run one command through the protocol, as if it were started directly",
 		Status:   statusFailed,
 		Flags:    runFlags,
-		About: `Runs a command to its end through a server of its own. Input, output and signals go
-through as they come, byte by byte; whatever the command has started and left behind
-is ended with it.`,
+		About: `Runs a command to its end through a server of its own. Input, output and signals are
+forwarded at once, byte by byte; processes that the command leaves behind are ended
+with it.`,
 		Notes: `Exit status: that of the command, or 128 and the number of the signal that ended it.
-124: the time was over. 125: shelld itself failed, or the command line is wrong. 126: the
-command cannot be executed. 127: it was not found. 141: nobody reads the output any more.
+124: the timeout expired. 125: shelld itself failed, or the command line is wrong. 126: the
+command cannot be executed. 127: it was not found. 141: nothing reads the output any more.
 The second INT, TERM, HUP or QUIT kills the command.`,
 	}
 }
@@ -60,9 +60,9 @@ func runFlags(fs *flag.FlagSet) func(*base.Call) int {
 	fs.BoolVar(&o.pty, "pty", false, "give the command a terminal of its own")
 	fs.StringVar(&o.line, "c", "", "run this `line` with the default shell, in place of a command")
 	fs.StringVar(&o.cwd, "cwd", "", "start in this `directory`")
-	fs.Var(base.Choice{To: &o.stderr, Allowed: []string{"separate", "merge", "discard"}}, "stderr", "where stderr goes: `how` is separate, merge (into stdout, in true order; the default where ours go to the same place) or discard; not with -pty")
+	fs.Var(base.Choice{To: &o.stderr, Allowed: []string{"separate", "merge", "discard"}}, "stderr", "where stderr goes: `how` is separate, merge (into stdout, in the true order; the default if our stdout and stderr go to the same place) or discard; not with -pty")
 	fs.Func("timeout", "end the command after this `time`: 10, 1.5, 90s, 2m", o.setTimeout)
-	fs.StringVar(&o.shot, "screenshot", "", "write what the terminal shows when the command or the time ends to this `file`: a picture (.png), text (.txt), or what another terminal has to be sent to show the same (.ansi); means -pty")
+	fs.StringVar(&o.shot, "screenshot", "", "write the screen at the end of the command, or at the timeout, to this `file`: a picture (.png), text (.txt), or the escape sequences that show the same (.ansi); implies -pty")
 	fs.Func("size", "the terminal's `size`, as 120x40 (columns and rows); with -pty", o.setSize)
 	return func(c *base.Call) int {
 		o.argv = c.Args
@@ -120,13 +120,13 @@ var screenFormats = map[string]string{".png": "png", ".txt": "text", ".ansi": "a
 func (o *runOptions) check(line bool) string {
 	switch {
 	case line && len(o.argv) > 0:
-		return fmt.Sprintf("-c has the whole line, and there is nothing to do with %q", o.argv[0])
+		return fmt.Sprintf("-c takes the whole line; unexpected argument %q", o.argv[0])
 	case !line && len(o.argv) == 0:
 		return "there is no command to run"
 	case o.stderr != "" && o.pty:
-		return "-stderr does not go with -pty: a terminal has one stream"
+		return "-stderr cannot be combined with -pty: a terminal has one stream"
 	case o.cols != 0 && !o.pty:
-		return "-size is that of a terminal: give -pty as well"
+		return "-size needs a terminal: give -pty as well"
 	case o.shot != "" && screenFormat(o.shot) == "":
 		return fmt.Sprintf("-screenshot writes .png, .txt and .ansi, and %q ends in none of them", o.shot)
 	}

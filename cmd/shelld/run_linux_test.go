@@ -345,8 +345,8 @@ func TestRunInTheBackground(t *testing.T) {
 	}
 }
 
-// TestRunIsExact sends bytes of every kind through cat, in both directions at once.
-func TestRunIsExact(t *testing.T) {
+// TestRunForwardsAllBytes sends bytes of every kind through cat, in both directions at once.
+func TestRunForwardsAllBytes(t *testing.T) {
 	needJobs(t)
 	size := scaled(20<<20, 20<<20, 2<<20)
 	random := rand.NewChaCha8([32]byte{1})
@@ -442,7 +442,7 @@ func awaitStuck(t *testing.T, pid int) {
 		}
 		before = now
 	}
-	t.Fatal("the command goes on writing, which nobody reads")
+	t.Fatal("the command goes on writing without a reader")
 }
 
 // TestRunIsKilled checks that no process of a run survives it, even if the run is killed.

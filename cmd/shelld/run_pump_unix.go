@@ -77,7 +77,7 @@ func (r *runner) pulled(o *runOutput, err error) {
 	case errors.Is(err, syscall.EPIPE):
 		r.endWith(statusSignal+int(syscall.SIGPIPE), "")
 	default:
-		r.endWith(statusFailed, fmt.Sprintf("the command's %s cannot be written on: %v", o.stream, err))
+		r.endWith(statusFailed, fmt.Sprintf("the command's %s cannot be forwarded: %v", o.stream, err))
 	}
 }
 

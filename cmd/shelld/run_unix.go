@@ -151,7 +151,7 @@ func (r *runner) loop() {
 		case <-r.stuck.C:
 			r.finished = true
 		case <-r.server.Done():
-			r.say("the server has ended by itself")
+			r.say("the server ended unexpectedly")
 			r.status, r.finished = statusFailed, true
 		}
 		r.review()
@@ -321,7 +321,7 @@ func (r *runner) started(res *schema.JobStartResult, err error) {
 // line was probably meant; the directory is named as -cwd.
 func (o *runOptions) explainStart(err error) string {
 	if len(o.argv) == 1 && strings.ContainsAny(o.argv[0], " \t\n") && startStatus(err) == statusNotFound {
-		return fmt.Sprintf("there is no command %q; to have a shell run that line, give -c %s", o.argv[0], shellWord(o.argv[0]))
+		return fmt.Sprintf("there is no command %q; to run that line in a shell, give -c %s", o.argv[0], shellWord(o.argv[0]))
 	}
 	text := explainCall(err)
 	if call, ok := errors.AsType[*rpc.CallError](err); ok && call.Kind == schema.KindBadWorkingDirectory {
@@ -391,7 +391,7 @@ func (r *runner) exited(p *schema.JobExitedParams, err error) {
 	r.exit = &p.Exit
 	r.shoot(p.Handle, func() {})
 	if p.Exit.Reason == schema.ExitReasonLost {
-		r.say("nobody knows how the command ended: its keeper was killed")
+		r.say("the exit status of the command is unknown: its keeper was killed")
 	}
 	var res schema.JobGetResult
 	r.ask("job/get", map[string]any{"handle": p.Handle}, &res, func(error) { // After an error there is no output to wait for.

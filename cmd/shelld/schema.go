@@ -35,7 +35,7 @@ func printSchema(c *base.Call) int {
 	case 1:
 		return printOneSchema(c, c.Args[0])
 	}
-	return c.Wrong("there is nothing to do with %q: give one name", c.Args[1])
+	return c.Wrong("unexpected argument %q: give one name", c.Args[1])
 }
 
 func printOneSchema(c *base.Call, arg string) int {
@@ -45,7 +45,7 @@ func printOneSchema(c *base.Call, arg string) int {
 		if near := schema.Nearest(name, schemaNames()); near != "" {
 			return c.Wrong("there is no schema %q; did you mean %s?", arg, near)
 		}
-		return c.Wrong("there is no schema %q; shelld schema lists those there are", arg)
+		return c.Wrong("there is no schema %q; shelld schema lists all", arg)
 	}
 	if _, err := os.Stdout.Write(file); err != nil {
 		fmt.Fprintln(os.Stderr, "shelld schema:", base.Explain(err))

@@ -29,8 +29,8 @@ func serveCommand() *base.Command {
 func serveFlags(fs *flag.FlagSet) func(*base.Call) int {
 	framing, level := "auto", slog.LevelWarn
 	framings := map[string]rpc.Framing{"auto": 0, "header": rpc.FramingHeader, "line": rpc.FramingLine}
-	fs.Var(base.Choice{To: &framing, Allowed: []string{"auto", "header", "line"}}, "framing", "how messages are framed: `auto` (told by the first byte), header (Content-Length) or line (one JSON text a line)")
-	fs.Var(base.Level{Level: &level}, "log", "the least `level` that is logged on stderr: debug, info, warn or error")
+	fs.Var(base.Choice{To: &framing, Allowed: []string{"auto", "header", "line"}}, "framing", "how messages are framed: `auto` (detected from the first byte), header (Content-Length) or line (one JSON text per line)")
+	fs.Var(base.Level{Level: &level}, "log", "the lowest `level` that is logged on stderr: debug, info, warn or error")
 	return func(*base.Call) int {
 		return serve(rpc.Options{Version: base.Version(), Framing: framings[framing]}, level)
 	}
@@ -87,11 +87,11 @@ func serveOn(in io.Reader, out io.Writer, opts rpc.Options) int {
 // greet explains the server to a person who has started it by hand.
 func greet(w io.Writer) {
 	fmt.Fprint(w, `shelld is a server that programs drive over stdin and stdout; on a terminal it has
-nobody to talk to. To see it at work:
+no client. To see it at work:
 
     shelld demo
 
-To use it, start it as a child process with pipes and send JSON-RPC, one message a
+To use it, start it as a child process with pipes and send JSON-RPC, one message per
 line or with Content-Length headers, beginning with "initialize":
 
     echo '{"jsonrpc":"2.0","id":1,"method":"initialize"}' | shelld

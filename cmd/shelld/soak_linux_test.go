@@ -267,7 +267,7 @@ func (s *soak) round(t *testing.T, round int) {
 			s.kill(t, h)
 			s.done(t, h, "killed")
 		},
-		"a flood that nobody reads": func(t *testing.T) {
+		"a flood without a reader": func(t *testing.T) {
 			j := s.start(t, schema.JobStartParams{Argv: []string{"yes"}, Mode: new(schema.ModePipe), WhenSlow: new(schema.WhenSlowSkip)})
 			func() {
 				s.reading.Lock()

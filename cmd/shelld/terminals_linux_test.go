@@ -25,9 +25,9 @@ func lastTerminals(dir string) error {
 	return unix.Mount(dir, "/proc/sys/kernel/pty", "", unix.MS_BIND, "")
 }
 
-// TestServerBesideTheLastTerminals checks that the last terminals are left to other programs: a request for a terminal
+// TestServerLeavesLastTerminals checks that the last terminals are left to other programs: a request for a terminal
 // fails with their number, and other jobs run on pipes, until a terminal is free again.
-func TestServerBesideTheLastTerminals(t *testing.T) {
+func TestServerLeavesLastTerminals(t *testing.T) {
 	probe := exec.Command("/proc/self/exe", "-test.run=^$")
 	probe.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 	if err := probe.Run(); err != nil {

@@ -291,7 +291,7 @@ func (s *tortureServer) endedBeforeItRan(t *testing.T, method string, params, re
 	defer cancel()
 	err := s.client.Call(ctx, method, params, result)
 	var refused *rpc.CallError
-	if errors.As(err, &refused) && strings.Contains(refused.Message, "was killed while it started") {
+	if errors.As(err, &refused) && strings.Contains(refused.Message, "was killed while starting") {
 		t.Log(err)
 		return true
 	}

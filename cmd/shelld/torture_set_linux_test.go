@@ -74,8 +74,8 @@ var tortures = []torture{
 	{mode: "starve_server", ends: true, lonely: true},
 }
 
-// TestTortureIsTold checks that docs/ending.md describes each torture and its result.
-func TestTortureIsTold(t *testing.T) {
+// TestTortureDocumented checks that docs/ending.md describes each torture and its result.
+func TestTortureDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/ending.md")
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ var (
 	waitingTruth  = flag.Bool("waiting.truth", false, "TestWaiting answers by what its patterns say, and asks nothing of the server: it tests the patterns")
 	waitingBinary = flag.String("waiting.server", "shelld", "the `binary` of the server of TestWaiting")
 	waitingUser   = flag.Uint("waiting.uid", 0, "the user, and the group, as whom the server of TestWaiting and its jobs run, if not the present one")
-	waitingLoose  = flag.Bool("waiting.loose", false, "mistakes are counted and told, and do not fail TestWaiting: where the server may not trace")
+	waitingLoose  = flag.Bool("waiting.loose", false, "count and report mistakes, but do not fail TestWaiting: for servers that may not trace")
 	waitingFor    = flag.Duration("waiting.busy", 300*time.Millisecond, "how long TestWaiting probes each busy program; in a table 2s at the least")
 )
 
@@ -160,7 +160,7 @@ func startWaitingServer(t *testing.T) *waitingServer {
 		"events": []string{}, "encoding": "base64", "limits": object{"shutdownGraceMs": 0}, "persist": object{"mode": "memory"},
 	}}, &r)
 	if !*waitingTruth && !slices.Contains(r.Capabilities.Events, "waitingForInput") {
-		t.Skip("this server does not tell when a job waits for input")
+		t.Skip("this server does not report when a job waits for input")
 	}
 	return s
 }
@@ -804,7 +804,7 @@ func (r *row) report(t *testing.T) {
 		t.Errorf("%d rounds went another way", r.broken)
 	}
 	if bad := r.missed + r.early + r.falseExact + r.wrong; bad > 0 && !*waitingLoose {
-		t.Errorf("of %d waits %d were missed, %d told early, %d falsely as exact, %d as another kind", r.waits, r.missed, r.early, r.falseExact, r.wrong)
+		t.Errorf("of %d waits %d were missed, %d reported early, %d falsely as exact, %d as another kind", r.waits, r.missed, r.early, r.falseExact, r.wrong)
 	}
 }
 

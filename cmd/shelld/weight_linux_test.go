@@ -105,7 +105,7 @@ func anonymous(t testing.TB, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
-		t.Skip("the kernel does not tell: ", err)
+		t.Skip("the kernel does not report it: ", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		var kib int
@@ -113,6 +113,6 @@ func anonymous(t testing.TB, pid int) int {
 			return kib << 10
 		}
 	}
-	t.Fatalf("%s of process %d tells no Anonymous", text, pid)
+	t.Fatalf("%s of process %d has no Anonymous", text, pid)
 	return 0
 }

@@ -13,7 +13,7 @@ function keyBytes(name, terminal) {
   const ctrl = /^Ctrl-([A-Za-z])$/.exec(name);
   if (ctrl) return String.fromCharCode(ctrl[1].toUpperCase().charCodeAt(0) & 0x1f);
   const [near] = nearest(name, keyNames, 1);
-  throw new ProtocolError('invalidKey', `there is no key ${name}; nothing was sent`, { key: name, allowed: keyNames, ...(near && { didYouMean: near }) });
+  throw new ProtocolError('invalidKey', `unknown key ${name}; nothing was sent`, { key: name, allowed: keyNames, ...(near && { didYouMean: near }) });
 }
 
 // typed turns the params of a job/write into bytes, without its line end.

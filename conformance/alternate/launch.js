@@ -126,7 +126,7 @@ function textFile(text) {
 function inputFile(file, settings) {
   const wrong = (why) => badParam('/stdin/file', `${file} cannot be read: ${why}`);
   const stat = fs.statSync(file, { throwIfNoEntry: false });
-  if (!stat || !(stat.isFile() || isNull(stat))) throw wrong(stat ? 'it is no regular file' : 'it is not there');
+  if (!stat || !(stat.isFile() || isNull(stat))) throw wrong(stat ? 'it is not a regular file' : 'it is not there');
   if (stat.isFile()) checkAllowed(file, fs.realpathSync(file), settings);
   try {
     return fs.openSync(file, O_RDONLY | O_NONBLOCK);
@@ -139,7 +139,7 @@ function inputFile(file, settings) {
 function outputFile(file, settings) {
   const wrong = (reason) => fail('outputFileError', `${file} cannot be written: ${reason}`, { path: file, reason });
   const stat = fs.statSync(file, { throwIfNoEntry: false });
-  if (stat && !(stat.isFile() || isNull(stat))) wrong('it is no regular file');
+  if (stat && !(stat.isFile() || isNull(stat))) wrong('it is not a regular file');
   if (!stat || stat.isFile()) {
     let real;
     try { real = stat ? fs.realpathSync(file) : path.join(fs.realpathSync(path.dirname(file)), path.basename(file)); } catch (err) { wrong(err.message); }
@@ -207,7 +207,7 @@ function openTerminal(cols, rows) {
   try {
     return pty.open(cols, rows);
   } catch (err) {
-    return fail('resourceUnavailable', `no terminal can be had: ${err.message}; end some jobs`, { retryable: true });
+    return fail('resourceUnavailable', `no terminal is available: ${err.message}; end some jobs`, { retryable: true });
   }
 }
 
@@ -215,7 +215,7 @@ function openTerminal(cols, rows) {
 function started([file, ...args], options) {
   const refused = (err) => {
     const retryable = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(err.code);
-    if (retryable) fail('resourceUnavailable', `the system has no room for ${file} (${err.code}); end some jobs`, { retryable: true });
+    if (retryable) fail('resourceUnavailable', `the system lacks resources for ${file} (${err.code}); end some jobs`, { retryable: true });
     if (err.code === 'E2BIG') throw badParam(args[0] === '-c' ? '/command' : '/argv', 'the command line is longer than the system takes');
     if (err.code === 'EACCES') fail('permissionDenied', `${file} cannot be run`, { path: file });
     fail('commandNotFound', `${file} cannot be run (${err.code}): its interpreter is missing`, { command: file, suggestions: [] });

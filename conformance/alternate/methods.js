@@ -241,7 +241,7 @@ export function methods(server) {
     const answer = params.group === undefined ? Promise.resolve(one(jobOf(params)))
       : Promise.all(manager.inGroup(params.group).map(one)).then((jobs) => ({ jobs, ...manager.otherGroups(jobs) }));
     return new Promise((resolve, reject) => {
-      request.cancel = () => reject(new ProtocolError('canceled', 'the request was cancelled; the job is being ended all the same',
+      request.cancel = () => reject(new ProtocolError('canceled', 'the request was cancelled, but the job is still being ended',
         params.group === undefined ? { handle: jobOf(params).handle } : {}));
       answer.then(resolve, reject);
     });

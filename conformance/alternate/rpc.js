@@ -53,7 +53,7 @@ export class Rpc {
       if (!isEnvelope(message)) throw new ProtocolError('invalidRequest', 'this is no message of JSON-RPC 2.0');
       if (this.inFlight.has(request.key)) throw new ProtocolError('invalidRequest', 'a request with this id is in flight');
       if (this.inFlight.size >= maxInFlight) {
-        throw new ProtocolError('limitExceeded', 'await some answers first', { limit: 'requestsInFlight', max: maxInFlight, retryable: true });
+        throw new ProtocolError('limitExceeded', 'wait for some answers first', { limit: 'requestsInFlight', max: maxInFlight, retryable: true });
       }
       const result = this.#call(message, request);
       // What is known at once is answered at once, so that it keeps its place.
@@ -107,7 +107,7 @@ export class Rpc {
     if (Buffer.byteLength(text) <= this.maxMessageBytes) return this.send(text);
     const handle = body.result?.job?.handle;
     const data = { limit: 'maxMessageBytes', max: this.maxMessageBytes, ...(handle && { handle }) };
-    const error = new ProtocolError('limitExceeded', 'the answer would be too long; what was asked for is done', data);
+    const error = new ProtocolError('limitExceeded', 'the request was carried out, but the answer is too long', data);
     this.send(`{"jsonrpc":"2.0","id":${rawId},"error":${JSON.stringify(error.wire())}}`);
   }
 

@@ -131,7 +131,7 @@ class Server {
       if (!job.feed.ack(params.stream, params.offset)) throw new Error(`job ${params.handle} has no stream ${params.stream}`);
       this.touch(job);
     } catch (err) {
-      const text = `a job/ack is of no use, and output may wait for another: ${err.message}`;
+      const text = `invalid job/ack, ignored; output may wait for a valid one: ${err.message}`;
       this.send(JSON.stringify({ jsonrpc: '2.0', method: 'log/message', params: { level: 'warning', text } }));
     }
   }

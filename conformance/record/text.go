@@ -40,7 +40,7 @@ func (p phrase) literal() bool {
 type setting struct {
 	began, ended time.Time
 	cwd          string
-	paths        []string // directories, and ids that change like one
+	paths        []string // directories, and ids that differ in each run as directories do
 	hosts        []string
 	numbers      map[string]bool // process ids, and ports that the system chose
 }

@@ -141,7 +141,7 @@ func (d *Directory) job(f *store.PastFolder, session string, id int64, live bool
 	}
 	slices.SortFunc(j.Files, func(a, b string) int { return slices.Index(Files, a) - slices.Index(Files, b) })
 	if j.Info, err = f.Read(InfoFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.warn(fmt.Errorf("%w; nothing is known of the job but its output", err))
+		d.warn(fmt.Errorf("%w; only the output of the job is known", err))
 	}
 	d.warn(d.missing(&j, others))
 	return j, nil
@@ -157,9 +157,9 @@ func (d *Directory) missing(j *Job, others []string) error {
 		var why string
 		switch n := spool.Length(known[name].Kept); {
 		case slices.Contains(others, name):
-			why = "it is no ordinary file, and is not read: what was stored of the stream can be neither shown nor searched until the file itself is there"
+			why = "it is not a regular file: the stored output of the stream can be neither shown nor searched until the file is restored"
 		case n > 0 && !j.Live && !slices.Contains(j.Files, name):
-			why = fmt.Sprintf("it is gone, and %s tells of %d bytes in it: they can be neither shown nor searched", InfoFile, n)
+			why = fmt.Sprintf("it is gone: %s says it had %d bytes, which can be neither shown nor searched", InfoFile, n)
 		default:
 			continue
 		}
@@ -198,7 +198,7 @@ func (d *Directory) each(ctx context.Context, visit func(s *store.PastSession, n
 // warn logs an error, unless it is fs.ErrNotExist: then a living server has just removed the file.
 func (d *Directory) warn(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.log.Warn("in the directory of stored output", "error", err)
+		d.log.Warn("problem in the directory of stored output", "error", err)
 	}
 }
 

@@ -78,7 +78,7 @@ func (d *Directory) open(f *store.PastFolder, session string, id int64, name str
 func (d *Directory) recordNow(f *store.PastFolder, name string) (spool.Record, error) {
 	stored, err := f.Read(InfoFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("the job was removed while its output was read, and nothing tells any more what of it is still there")
+		err = errors.New("the job was removed while its output was read, and it is unknown which part still exists")
 	}
 	return recordOf(d.reader, stored, name), err
 }

@@ -72,7 +72,7 @@ type storedSearch struct {
 }
 
 // errLost means that the server has overwritten output that had to be read again.
-var errLost = errors.New("its server has overwritten it")
+var errLost = errors.New("its server overwrote it")
 
 // read reads a block. The first byte has offset at.
 func (s *storedSearch) read(off int64) (b []byte, at int64, err error) {
@@ -127,7 +127,7 @@ func (s *storedSearch) take(found []*match.Match, failed error) error {
 		}
 	}
 	if failed != nil {
-		return fmt.Errorf("%w; make the pattern simpler, or look for a text as it stands", failed)
+		return fmt.Errorf("%w; make the pattern simpler, or search for a literal text", failed)
 	}
 	return nil
 }

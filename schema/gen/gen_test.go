@@ -202,11 +202,11 @@ func TestRefusals(t *testing.T) {
 		"no description":  {`{"a": {"type": "object", "properties": {"b": {"type": "string"}}}}`, "a: b: there is no description"},
 		"inline object":   {`{"a": {"type": "object", "properties": {"b": {"description": "b.", "type": "object", "properties": {}}}}}`, "needs a definition of its own"},
 		"inline enum":     {`{"a": {"type": "object", "properties": {"b": {"description": "b.", "type": "string", "enum": ["x"]}}}}`, "needs a definition of its own"},
-		"dangling ref":    {`{"a": {"type": "object", "properties": {"b": {"description": "b.", "$ref": "#/$defs/c"}}}}`, `$ref "#/$defs/c" leads nowhere`},
+		"dangling ref":    {`{"a": {"type": "object", "properties": {"b": {"description": "b.", "$ref": "#/$defs/c"}}}}`, `$ref "#/$defs/c" has no target`},
 		"name twice":      {`{"a-b": {"type": "string", "enum": ["x"]}, "aB": {"type": "string", "enum": ["x"]}}`, "the Go name AB is taken"},
-		"enum of numbers": {`{"a": {"type": "string", "enum": [1]}}`, "which is no string"},
-		"member twice":    {`{"a": {"type": "string", "type": "string"}}`, `member "type" stands twice`},
-		"no JSON":         {`{`, "parse x.schema.json"},
+		"enum of numbers": {`{"a": {"type": "string", "enum": [1]}}`, "which is not a string"},
+		"member twice":    {`{"a": {"type": "string", "type": "string"}}`, `duplicate member "type"`},
+		"not JSON":        {`{`, "parse x.schema.json"},
 		"unknown type":    {`{"a": {"type": "strnig"}}`, `there is no Go type for "strnig"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -217,6 +217,6 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	if _, err := generate(fstest.MapFS{}); err == nil {
-		t.Error("an empty folder is no error")
+		t.Error("an empty folder is not an error")
 	}
 }

@@ -50,7 +50,7 @@ func generate(folder fs.FS) (sources, error) {
 		return sources{}, err
 	}
 	if len(paths) == 0 {
-		return sources{}, fmt.Errorf("there is no *%s to generate from", suffix)
+		return sources{}, fmt.Errorf("found no *%s files to generate from", suffix)
 	}
 	for _, path := range paths {
 		data, err := fs.ReadFile(folder, path)
@@ -166,7 +166,7 @@ func (g *generator) enumeration(name string, node *object) error {
 	for _, value := range node.list("enum") {
 		text, ok := value.(string)
 		if !ok {
-			return fmt.Errorf("enum has %v, which is no string", value)
+			return fmt.Errorf("enum has %v, which is not a string", value)
 		}
 		constant := name + goName(text)
 		if err := g.claim(constant, name); err != nil {

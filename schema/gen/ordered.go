@@ -91,7 +91,7 @@ func parseObject(d *json.Decoder) (*object, error) {
 			return nil, err
 		}
 		if o.has(name.(string)) {
-			return nil, fmt.Errorf("member %q stands twice in one object", name)
+			return nil, fmt.Errorf("duplicate member %q in an object", name)
 		}
 		value, err := parseValue(d)
 		if err != nil {

@@ -137,7 +137,7 @@ func (w *ruleWriter) applicator(file, keyword string, value any) (string, error)
 		}
 		return keyword + ": []*rule{\n" + b.String() + "}", nil
 	}
-	return "", fmt.Errorf("the keyword %s is not known here; add it to the rules (gen/rules.go and fits.go), or to the annotations", keyword)
+	return "", fmt.Errorf("unknown keyword %s: add it to the rules (gen/rules.go and fits.go), or to the annotations", keyword)
 }
 
 // subschema is rule for a position in which a schema may also be true or false.
@@ -190,7 +190,7 @@ func (w *ruleWriter) methods(files []string) {
 			name, about.text("kind"), about.text("from"), about.text("level"), defs.has("params"), defs.has("result"),
 			textsOf(about.get("errors")))
 	}
-	w.out.WriteString("// methodTable holds every method that there is a schema for, sorted by name.\nvar methodTable = []Method{\n")
+	w.out.WriteString("// methodTable holds every method that has a schema, sorted by name.\nvar methodTable = []Method{\n")
 	names := make([]string, 0, len(rows))
 	for name := range rows {
 		names = append(names, name)

@@ -85,7 +85,7 @@ func (g *generator) follow(file, ref string) (node *object, inFile, name string,
 	}
 	doc := g.files[file]
 	if node = doc.object("$defs").object(pointer); node == nil {
-		return nil, "", "", fmt.Errorf("$ref %q leads nowhere", ref)
+		return nil, "", "", fmt.Errorf("$ref %q has no target", ref)
 	}
 	return node, file, definitionName(doc.object("x-shelld").text("method"), pointer), nil
 }

@@ -87,7 +87,7 @@ func unpack(n int) *chunk {
 // must panics on an error from reading embedded data.
 func must(_ int, err error) {
 	if err != nil {
-		panic("the font that is part of this program is damaged: " + err.Error())
+		panic("the built-in font is damaged: " + err.Error())
 	}
 }
 

@@ -75,7 +75,7 @@ func read(name string) (map[rune][]byte, error) {
 		}
 		bits, err := hex.DecodeString(rows)
 		if err != nil || len(bits) != 16 && len(bits) != 32 {
-			return nil, fmt.Errorf("%q: this is no glyph of 16 rows", lines.Text())
+			return nil, fmt.Errorf("%q: the glyph does not have 16 rows", lines.Text())
 		}
 		if r := rune(n); n < runes && !unicode.Is(unicode.Co, r) && !stands(r, bits) {
 			glyphs[r] = bits

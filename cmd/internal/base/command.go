@@ -171,7 +171,7 @@ func (c *Command) call(name string, args []string, elsewhere func(flagName strin
 	case len(call.Args) > 0 && c.Operands == "" && c.Extra != nil:
 		return c.wrong(name, c.Extra(call.Args[0]))
 	case len(call.Args) > 0 && c.Operands == "":
-		return call.Wrong("there is nothing to do with %q", call.Args[0])
+		return call.Wrong("unexpected argument %q", call.Args[0])
 	}
 	return run(call)
 }

@@ -45,7 +45,7 @@ func tooFew(n int, err error) error {
 	}
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || errors.Is(err, syscall.ENFILE) {
-		return fmt.Errorf("the %d files that are needed to start cannot be opened: %w", n, err)
+		return fmt.Errorf("cannot open the %d files needed at start: %w", n, err)
 	}
-	return fmt.Errorf("the limit on open files (%[2]d) leaves fewer than the %[1]d that are needed to start: %[3]w; raise it: ulimit -n 2560", n, limit.Cur, err)
+	return fmt.Errorf("the limit on open files (%[2]d) leaves fewer than the %[1]d needed at start: %[3]w; raise it: ulimit -n 2560", n, limit.Cur, err)
 }

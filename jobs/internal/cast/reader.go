@@ -49,7 +49,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 		Command, Title string
 	}
 	if err := json.Unmarshal(line, &head); err != nil || head.Version != 3 || head.Term.Cols < 1 || head.Term.Rows < 1 {
-		return nil, errors.New("it does not begin as an asciicast of version 3")
+		return nil, errors.New("it does not begin with the header of an asciicast of version 3")
 	}
 	c.Header = Header{head.Term.Cols, head.Term.Rows, head.Term.Type, time.Unix(head.Timestamp, 0), head.Command, head.Title}
 	return c, nil
@@ -69,7 +69,7 @@ func (c *Reader) Next() (e Event, err error) {
 		if !c.lines.Scan() {
 			return e, io.EOF
 		}
-		return e, fmt.Errorf("line %d is no event of an asciicast", c.line)
+		return e, fmt.Errorf("line %d is not an asciicast event", c.line)
 	}
 	e.After, e.Code = time.Duration(math.Round(min(seconds, mostSeconds)*1e6))*time.Microsecond, Code(code[0])
 	return e, nil

@@ -36,9 +36,9 @@ func TestReader(t *testing.T) {
 func TestReaderOfBadRecordings(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                         "EOF",
-		"text\n":                   "does not begin as an asciicast",
-		`{"version":2,"width":80}`: "does not begin as an asciicast",
-		`{"version":3,"term":{"cols":0,"rows":3}}`: "does not begin as an asciicast",
+		"text\n":                   "does not begin with the header of an asciicast",
+		`{"version":2,"width":80}`: "does not begin with the header of an asciicast",
+		`{"version":3,"term":{"cols":0,"rows":3}}`: "does not begin with the header of an asciicast",
 	} {
 		if _, err := NewReader(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
@@ -47,9 +47,9 @@ func TestReaderOfBadRecordings(t *testing.T) {
 	const head = `{"version":3,"term":{"cols":8,"rows":3}}` + "\n"
 	for text, want := range map[string]string{
 		`[0.5,"o","a`:                                           "EOF",
-		"[0.5,\"o\"\n[0.5,\"o\",\"a\"]\n":                       "line 2 is no event",
-		"[-1,\"o\",\"a\"]\n[0.5,\"o\",\"\"]\n":                  "line 2 is no event",
-		"[1,\"out\",\"a\"]\n\n[1,\"o\",\"\"]":                   "line 2 is no event",
+		"[0.5,\"o\"\n[0.5,\"o\",\"a\"]\n":                       "line 2 is not an asciicast event",
+		"[-1,\"o\",\"a\"]\n[0.5,\"o\",\"\"]\n":                  "line 2 is not an asciicast event",
+		"[1,\"out\",\"a\"]\n\n[1,\"o\",\"\"]":                   "line 2 is not an asciicast event",
 		"[1,\"o\",\"" + strings.Repeat("a", mostLine) + "\"]\n": "line 2: ",
 	} {
 		r, err := NewReader(strings.NewReader(head + text))

@@ -101,7 +101,7 @@ func (w *Writer) End(b []byte) {
 func (w *Writer) mark(format string, args ...any) {
 	at := time.Duration(w.now) * time.Microsecond
 	w.buf, w.now, w.full = w.buf[:w.line], w.was, true
-	w.last(at, Marker, "shelld: the recording ends here, as it has used up "+fmt.Sprintf(format, args...)+"; the job went on")
+	w.last(at, Marker, "shelld: the recording ends here: it reached "+fmt.Sprintf(format, args...)+"; the job continued")
 }
 
 // Exit appends the last event.

@@ -129,7 +129,7 @@ func TestLimits(t *testing.T) {
 		if len(events) != n+2 || n < 10 {
 			t.Errorf("%s: %d events of %d", name, len(events), n)
 		}
-		equal(t, events[n:], `[1.000000,"m","shelld: the recording ends here, as it has used up `+c.why+`; the job went on"]`,
+		equal(t, events[n:], `[1.000000,"m","shelld: the recording ends here: it reached `+c.why+`; the job continued"]`,
 			fmt.Sprintf(`[%d.000000,"x","1"]`, 7200-n))
 		if w.Size() != int64(d.Len()) || name == "size" && w.Size() > c.max || c.room.used != w.Size() {
 			t.Errorf("%s: %d bytes, %d taken", name, w.Size(), c.room.used)

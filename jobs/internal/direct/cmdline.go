@@ -17,7 +17,7 @@ const maxCommandLine = 32767
 
 // errBatch means that the program is a batch file: no quoting of its arguments is safe from making it run another
 // command.
-var errBatch = errors.New("direct: a batch file has to be run by cmd.exe")
+var errBatch = errors.New("direct: a batch file must be run by cmd.exe")
 
 // commandLine quotes arguments so that the program at path gets them unchanged. The error is errBatch, or E2BIG.
 func commandLine(path string, argv []string) (string, error) {

@@ -28,9 +28,9 @@ type object interface {
 	close()
 }
 
-// A contained is a job in an object. Its methods may be called from any goroutine.
+// A contained is a job in a Windows job object. Its methods may be called from any goroutine.
 //
-// It has no goroutine of its own: the goroutine that brings news advances it, under mu, and the timer does so if no
+// It has no goroutine of its own: the goroutine that reports an event takes the next steps, under mu, and the timer does so if no
 // news may come.
 type contained struct {
 	// Immutable:
@@ -69,7 +69,7 @@ func (c *contained) Signal(keeper.Target, syscall.Signal) error {
 }
 
 // whyNotAsked is reported for each process that survives a kill without force.
-const whyNotAsked = "this system has no signal that asks a program to end, and the kill was not to be forced"
+const whyNotAsked = "this system has no signal that asks a program to end, and the request excluded a forced kill"
 
 // Kill ends all processes of the job at once: there is no gentler method for which a grace period would be useful.
 // Without force it only reports the living processes. The error is keeper.ErrGone.
@@ -86,8 +86,8 @@ func (c *contained) Kill(o keeper.KillOptions) error {
 	}
 	signals := []keeper.SignalSent{{Name: "KILL"}}
 	if err := c.object.terminate(); err != nil {
-		c.log.Error("end a job", "job", c.pid, "err", err)
-		c.report(signals, nil, alive, "the system has refused to end it: "+err.Error())
+		c.log.Error("cannot end a job", "job", c.pid, "err", err)
+		c.report(signals, nil, alive, "the system refused to end it: "+err.Error())
 		return nil
 	}
 	c.noteKilled(alive)
@@ -194,7 +194,7 @@ func (c *contained) reviewAgain() {
 	}
 	if alive := c.alive(); c.killed != nil && len(alive) > 0 {
 		if err := c.object.terminate(); err != nil {
-			c.log.Warn("end what is left of a job", "job", c.pid, "err", err)
+			c.log.Warn("cannot end the rest of a job", "job", c.pid, "err", err)
 		}
 		c.noteKilled(alive)
 	}

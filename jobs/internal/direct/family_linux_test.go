@@ -24,7 +24,7 @@ func TestFamily(t *testing.T) {
 		{"another session below it", [][]process{{leader, p(101, 100, 101, 101), p(102, 101, 102, 101)}}, [][]int{{100, 101, 102}}},
 		{"orphans of its session", [][]process{{launchd, p(101, 1, 101, 100)}}, [][]int{{101}}},
 		{"an orphan that was seen before", [][]process{{leader, p(101, 100, 101, 101)}, {launchd, p(101, 1, 101, 101), p(102, 1, 102, 101), p(103, 102, 103, 103)}}, [][]int{{100, 101}, {101, 102, 103}}},
-		{"a daemon that nobody saw", [][]process{{leader}, {leader, p(101, 1, 101, 101)}}, [][]int{{100}, {100}}},
+		{"a daemon that no probe saw", [][]process{{leader}, {leader, p(101, 1, 101, 101)}}, [][]int{{100}, {100}}},
 		{"a pid that is another's now", [][]process{{leader, p(101, 100, 101, 101)}, {leader, reborn(p(101, 60, 60, 60)), other}}, [][]int{{100, 101}, {100}}},
 		{"a session that had ended", [][]process{{leader, p(101, 100, 101, 101)}, {leader}, {leader, p(101, 60, 101, 101)}}, [][]int{{100, 101}, {100}, {100}}},
 		{"the kernel's own", [][]process{{leader, p(2, 0, 0, 0), p(3, 2, 0, 0)}}, [][]int{{100}}},

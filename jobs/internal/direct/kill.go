@@ -248,9 +248,9 @@ func (j *Job) report(op *killOp) keeper.Report {
 func (j *Job) reportLiving(op *killOp) keeper.Report {
 	r := j.report(op)
 	if len(r.Survivors) == 0 {
-		why := "whether something of the job lives is not known yet"
+		why := "it is not yet known whether processes of the job are alive"
 		if j.unread != nil {
-			why = "what of the job lives cannot be listed: " + j.unread.Error()
+			why = "the live processes of the job cannot be listed: " + j.unread.Error()
 		}
 		r.Survivors = []keeper.Survivor{{Proc: keeper.Proc{PID: j.pid}, Why: why}}
 	}
@@ -273,7 +273,7 @@ func (s *seen) why(op *killOp) string {
 	case s.denied:
 		return "it runs as another user and may not be signalled"
 	case op.force:
-		return "KILL was sent, and the kernel has not ended it yet"
+		return "KILL was sent, but the kernel has not ended it yet"
 	}
-	return "it was still alive when the grace was over"
+	return "it was still alive after the grace"
 }

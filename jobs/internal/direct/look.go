@@ -40,7 +40,7 @@ func (j *Job) glance() (settled bool) {
 	all, err := j.sys.processes()
 	j.unread = err
 	if err != nil {
-		j.pool.log.Warn("list the processes", "job", j.pid, "err", err)
+		j.pool.log.Warn("cannot list the processes", "job", j.pid, "err", err)
 		j.retry = time.Now().Add(lookAgainAfter)
 		return false
 	}
@@ -75,7 +75,7 @@ func (j *Job) watch() bool {
 		case err == syscall.ESRCH:
 			alive = false
 		default: // Its end will not be reported, so that scans must find it.
-			j.pool.log.Warn("watch a process", "pid", p.pid, "err", err)
+			j.pool.log.Warn("cannot watch a process", "pid", p.pid, "err", err)
 			j.retry = time.Now().Add(lookAgainAfter)
 		}
 	}

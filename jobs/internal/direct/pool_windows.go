@@ -73,11 +73,11 @@ func (p *Pool) Start(cmd keeper.Command) (*Job, error) {
 func (p *Pool) await(j *Job, process windows.Handle) {
 	defer func() { _ = windows.CloseHandle(process) }() // Nothing is written by it.
 	if _, err := windows.WaitForSingleObject(process, windows.INFINITE); err != nil {
-		p.log.Error("wait for a command", "job", j.pid, "err", err)
+		p.log.Error("cannot wait for a command", "job", j.pid, "err", err)
 	}
 	var code uint32
 	if err := windows.GetExitCodeProcess(process, &code); err != nil {
-		p.log.Error("ask for a command's status", "job", j.pid, "err", err)
+		p.log.Error("cannot read a command's exit status", "job", j.pid, "err", err)
 	}
 	j.leaderEnded(code)
 }
@@ -107,7 +107,7 @@ func (p *Pool) listen(port windows.Handle) {
 		var pid *windows.Overlapped // set if the message is about one process
 		err := windows.GetQueuedCompletionStatus(port, &message, &number, &pid, windows.INFINITE)
 		if err != nil {
-			p.log.Error("hear from the job objects; those that run are looked at instead", "err", err)
+			p.log.Error("no more messages from the job objects; running ones are polled instead", "err", err)
 			p.deaf(port)
 			return
 		}
@@ -147,7 +147,7 @@ func (p *Pool) end() {
 		return
 	}
 	if err := windows.PostQueuedCompletionStatus(p.port, 0, 0, nil); err != nil {
-		p.log.Error("end the listener to job objects", "err", err)
+		p.log.Error("cannot stop the listener to job objects", "err", err)
 	}
 	p.port = 0
 }

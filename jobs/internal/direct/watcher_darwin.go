@@ -104,7 +104,7 @@ func (w *watcher) close() {
 	}
 	w.closed = true
 	if err := w.change(unix.Kevent_t{Ident: wakeIdent, Filter: unix.EVFILT_USER, Fflags: unix.NOTE_TRIGGER}); err != nil {
-		w.log.Error("end the watcher of processes", "err", err)
+		w.log.Error("cannot stop the process watcher", "err", err)
 	}
 }
 
@@ -117,7 +117,7 @@ func (w *watcher) run(queue int) {
 			continue
 		}
 		if err != nil {
-			w.log.Error("wait for the end of processes", "err", err)
+			w.log.Error("cannot wait for the end of processes", "err", err)
 			w.endAll()
 			return
 		}

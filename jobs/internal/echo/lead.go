@@ -47,7 +47,7 @@ func (f *Finder) newline() {
 	}
 }
 
-// goesBack notes that the cursor moves when seen has this length.
+// goesBack records that the cursor goes back after this many bytes of visible text.
 func (l *lead) goesBack(seen int) { l.skip, l.from, l.back = false, seen, true }
 
 // elsewhere reports whether a visible byte belongs neither to the echo nor to the text drawn around

@@ -250,7 +250,7 @@ func TestGiveUp(t *testing.T) {
 		f.late.tok, f.late.from = tok, time.Now().Add(-lastLook)
 		release()
 		synctest.Wait()
-		f.want("given up", "1: behind: the job ended, and its output had come faster than it could be matched; not looked at was pty from offset 0 on")
+		f.want("given up", "1: behind: the job ended, and its output came faster than it could be matched; not searched: pty from offset 0 on")
 		if !slices.Equal(f.owner.synced, []answer{{tok, false}}) {
 			t.Errorf("answered %v", f.owner.synced)
 		}

@@ -81,7 +81,7 @@ func (f *Follower) giveUp() {
 	slices.Sort(keys)
 	var hits []Hit
 	for _, key := range keys {
-		hits = append(hits, Hit{Key: key, Behind: errors.New("the job ended, and its output had come faster than it could be matched; not looked at was " + strings.Join(unseen[key], ", and "))})
+		hits = append(hits, Hit{Key: key, Behind: errors.New("the job ended, and its output came faster than it could be matched; not searched: " + strings.Join(unseen[key], ", and "))})
 	}
 	f.post(hits)
 }

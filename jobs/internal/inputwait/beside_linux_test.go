@@ -42,7 +42,7 @@ print('ready')
 
 // If one thread reads, and another waits only for a time, as for the timers of an event loop, or polls the input
 // periodically, the process reads, but that is not exact.
-func TestBesideATime(t *testing.T) {
+func TestSiblingThreadWithTimeout(t *testing.T) {
 	const head = `
 import ctypes, os, select, struct, sys, threading
 libc = ctypes.CDLL(None)
@@ -69,7 +69,7 @@ while True: e.poll(); os.read(t, 8)`},
 }
 
 // A wait in another thread does not count if only the program itself can end it, or if it never ends.
-func TestBesideNothing(t *testing.T) {
+func TestHarmlessSiblingThread(t *testing.T) {
 	const head = `
 import os, select, signal, sys, threading
 threading.Thread(target=sys.stdin.readline, daemon=True).start()

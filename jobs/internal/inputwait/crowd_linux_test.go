@@ -11,7 +11,7 @@ import (
 )
 
 // If there is more than a probe examines, nothing is exact.
-func TestMoreThanIsLookedAt(t *testing.T) {
+func TestProbeLimit(t *testing.T) {
 	t.Run("threads", func(t *testing.T) {
 		const code = `
 import sys, threading, time
@@ -132,7 +132,7 @@ print("ready", flush=True)
 }
 
 // A probe that relies on the last one detects that another process has begun to run.
-func TestRestsEnd(t *testing.T) {
+func TestCachedProbeExpires(t *testing.T) {
 	const code = `
 import os, signal
 signal.signal(signal.SIGUSR1, lambda *_: 0)

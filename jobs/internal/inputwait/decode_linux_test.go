@@ -272,7 +272,7 @@ func TestClaim(t *testing.T) {
 		{"a short timeout, and another thread", func(w *wait) { w.timeout, w.endless = 99*time.Millisecond, true }, false, claim{Reading, Likely, 0, false}},
 		{"others", func(w *wait) { w.others = "a socket" }, false, claim{Listening, Likely, 150 * time.Millisecond, false}},
 		{"another for a time", func(w *wait) { w.timed = true }, false, claim{Reading, Likely, 0, false}},
-		{"somebody runs", func(*wait) {}, true, claim{Listening, Likely, time.Second, false}},
+		{"another process runs", func(*wait) {}, true, claim{Listening, Likely, time.Second, false}},
 		{"less seen", func(w *wait) { w.seen = sleep }, false, claim{Reading, Likely, 0, false}},
 		{"timeout unknown", func(w *wait) { w.seen, w.timeout = sleep, unknownTimeout }, false, claim{Reading, Likely, 200 * time.Millisecond, true}},
 		{"ambiguous", func(w *wait) { w.seen, w.ambiguous = sleep, true }, false, claim{Listening, Likely, 500 * time.Millisecond, false}},

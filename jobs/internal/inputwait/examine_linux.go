@@ -18,7 +18,7 @@ func Examine(pid int) (Confidence, string) {
 	}
 	defer proc.close()
 	if best == nothing {
-		return Guess, "it was built to guess"
+		return Guess, "it was built only to guess"
 	}
 	why := refused(proc, best)
 	if why == "" {
@@ -35,20 +35,20 @@ func Examine(pid int) (Confidence, string) {
 	case err != nil:
 		return Guess, fmt.Sprintf("%s, nor /proc/PID/wchan: %v", why, err)
 	case len(where) == 0:
-		return Guess, why + ", nor where it sleeps"
+		return Guess, why + ", nor the kernel function in which it sleeps"
 	case !in.mayList():
 		return Guess, why + ", nor its descriptors"
 	}
-	return Likely, why + "; where it sleeps and its descriptors can"
+	return Likely, why + "; the kernel function in which it sleeps and its descriptors can"
 }
 
 // refused returns why the first tier is not available, or "" if it is.
 func refused(proc process, best tier) string {
 	if best > full {
-		return fmt.Sprintf("it was built to look at no more than tier %d", best)
+		return fmt.Sprintf("it was built to use only tier %d", best)
 	}
 	if !knowsCalls {
-		return "the numbers of this architecture's system calls are not known"
+		return "the system call numbers of this architecture are unknown"
 	}
 	if _, err := proc.file(512, part{name: "syscall"}); err != nil {
 		return fmt.Sprintf("/proc/PID/syscall cannot be read (%v)%s", err, yama(proc.r))

@@ -33,7 +33,7 @@ func TestFileThatDoesNotAnswer(t *testing.T) {
 	t.Run("and is read", func(t *testing.T) {
 		j := started(t, "os.read(f, 1)")
 		j.await("blocked on the file", func(v inputwait.Verdict) bool {
-			return j.printed() != "" && strings.HasPrefix(v.Why, "nobody is blocked")
+			return j.printed() != "" && strings.HasPrefix(v.Why, "no process is blocked")
 		})
 	})
 	t.Run("and is open", func(t *testing.T) {

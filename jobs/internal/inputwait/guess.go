@@ -20,7 +20,7 @@ func (t *Target) guess(quiet time.Duration, because string) Verdict {
 		need = quietPassword
 	}
 	if quiet < need {
-		return Verdict{Why: "it was not quiet for long enough to guess", Again: need - quiet}
+		return Verdict{Why: "it has not been quiet for long enough to guess", Again: need - quiet}
 	}
 	modes := ""
 	if known && kind != Line {

@@ -73,13 +73,13 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 	case s.hidden:
 		v = p.target.guess(quiet, "its processes cannot be seen")
 	case s.stopped:
-		v.Stopped, v.Why = true, "who would read is stopped"
+		v.Stopped, v.Why = true, "the process that would read is stopped"
 	default:
-		v.Why = "nobody is blocked on " + p.what()
+		v.Why = "no process is blocked on " + p.what()
 	}
 	p.rest = rest{}
 	if p.r.failed != nil { // A process that was not seen may run, or may be the one that waits.
-		return Verdict{Blocked: v.Blocked, Why: fmt.Sprintf("not all of the job could be looked at: %v", p.r.failed), Again: backoff(quiet)}
+		return Verdict{Blocked: v.Blocked, Why: fmt.Sprintf("the job could not be inspected completely: %v", p.r.failed), Again: backoff(quiet)}
 	}
 	v = p.settle(v, unsettled, quiet)
 	if v.Waiting {
@@ -180,7 +180,7 @@ func (p *Prober) rests() (v Verdict, ok bool) {
 // refused returns why no probe is possible, or as because, why only a guess is.
 func (p *Prober) refused() (refused, because string) {
 	if p.best == nothing {
-		return "", "nobody is looked at"
+		return "", "processes are not inspected"
 	}
 	if p.identified {
 		return "", ""
@@ -216,9 +216,9 @@ func (p *Prober) settle(v Verdict, unsettled string, quiet time.Duration) Verdic
 		return Verdict{Blocked: v.Blocked, Why: unsettled, Again: max(v.Again, backoff(quiet))}
 	case v.Waiting && p.s.unknown != nil && v.Confidence != Guess:
 		if quiet < quietGuess {
-			return Verdict{Blocked: v.Blocked, Why: v.Why + ": it was not quiet for long enough", Again: quietGuess - quiet}
+			return Verdict{Blocked: v.Blocked, Why: v.Why + ": it has not been quiet for long enough", Again: quietGuess - quiet}
 		}
-		v.Confidence, v.Why = Guess, fmt.Sprintf("%s; whether what was written was consumed is not known: %v", v.Why, p.s.unknown)
+		v.Confidence, v.Why = Guess, fmt.Sprintf("%s; it is unknown whether the written input was consumed: %v", v.Why, p.s.unknown)
 	}
 	return v
 }
@@ -232,7 +232,7 @@ func (p *Prober) unsettled() string {
 		return "the input is closed"
 	case unread:
 		p.keen = keen{} // Its reaction to that is still to come.
-		return "what was written was not consumed"
+		return "the written input was not consumed"
 	case !p.target.Input.OutputIdle():
 		return "output is still coming"
 	}
@@ -245,9 +245,9 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 	switch {
 	case w.others != "":
 	case p.s.cut:
-		w.others = "there is more of the job than one look sees"
+		w.others = "the job has more processes than one probe inspects"
 	case p.s.blocked:
-		w.others = "somebody of the job waits for its output to be read"
+		w.others = "a process of the job waits for its output to be read"
 	}
 	c := w.claim(p.s.runner != 0)
 	if c.state == Reading {
@@ -269,7 +269,7 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 		if p.s.runner != 0 {
 			missing = min(missing, backoff(quiet)) // It may just have woken up, or be about to end.
 		}
-		v.Again, v.Why = max(missing, soon), p.explain(w)+": it was not quiet for long enough"
+		v.Again, v.Why = max(missing, soon), p.explain(w)+": it has not been quiet for long enough"
 		if w.others == "" && !w.ambiguous && w.seen == full && w.timeout == forever {
 			v.Reader = w.pid
 		}
@@ -283,7 +283,7 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 func (p *Prober) weighShared(w *wait, c claim) claim {
 	switch shared, known := p.shared(w.pid); {
 	case shared:
-		w.others = "perhaps on what another process does"
+		w.others = "perhaps on another process"
 		return w.claim(p.s.runner != 0)
 	case !known:
 		c.confidence = Likely
@@ -322,12 +322,12 @@ func (p *Prober) explain(w *wait) string {
 	}
 	switch {
 	case w.timeout == unknownTimeout:
-		text += ", for a time that cannot be read"
+		text += ", with a timeout that cannot be read"
 	case w.timeout >= 0:
 		text += fmt.Sprintf(", for %v", w.timeout)
 	}
 	if w.timed {
-		text += ", while another of its threads waits for a time"
+		text += ", while another of its threads waits with a timeout"
 	}
 	if p.s.runner != 0 {
 		text += fmt.Sprintf(", while pid %d runs", p.s.runner)

@@ -23,5 +23,5 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 func Examine(pid int) (Confidence, string) { return Guess, cannotSee() }
 
 func cannotSee() string {
-	return fmt.Sprintf("what a process waits for cannot be seen on %s", runtime.GOOS)
+	return fmt.Sprintf("the wait of a process cannot be inspected on %s", runtime.GOOS)
 }

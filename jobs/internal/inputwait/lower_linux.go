@@ -171,13 +171,13 @@ func (p *Prober) weighAlive(v *Verdict, quiet time.Duration) {
 		missing = max(missing, quietRunning-quiet)
 	}
 	if missing > 0 {
-		v.Again, v.Why = max(missing, soon), "it is not known to sleep for long enough"
+		v.Again, v.Why = max(missing, soon), "it has not slept for long enough, as far as is known"
 		return
 	}
 	v.Waiting, v.State, v.Kind, v.Confidence, v.PID = true, Reading, kind, confidence, d.pid
-	v.Why = fmt.Sprintf("%s (pid %d) sleeps and has the terminal; what it waits for may not be seen", d.name, d.pid)
+	v.Why = fmt.Sprintf("%s (pid %d) sleeps in the terminal's foreground; the server may not see what it waits for", d.name, d.pid)
 	if p.target.Terminal == nil {
-		v.Why = fmt.Sprintf("%s (pid %d) sleeps; what it waits for may not be seen", d.name, d.pid)
+		v.Why = fmt.Sprintf("%s (pid %d) sleeps; the server may not see what it waits for", d.name, d.pid)
 	}
 }
 

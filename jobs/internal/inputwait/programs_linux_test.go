@@ -61,7 +61,7 @@ func TestProgramsThatRead(t *testing.T) {
 		{"bash in bash", "# ", raw, exact, []string{"bash", "-c", "PS1='# ' bash --norc -i"}},
 		{"cat in a pipeline", "", line, exact, []string{"bash", "-c", "cat | cat | cat"}},
 		{"cat in another session", "", line, exact, []string{"bash", "-c", "setsid -w cat; :"}},
-		{"somebody sleeps beside", "go? ", line, exact, []string{"bash", "-c", "sleep 60 & read -p 'go? ' x"}},
+		{"a sibling process sleeps", "go? ", line, exact, []string{"bash", "-c", "sleep 60 & read -p 'go? ' x"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			need(t, test.args[0])

@@ -133,7 +133,7 @@ func (p *Prober) tableOf(in *inspection) int {
 func (p *Prober) epollSet(in *inspection, set *sources, fd, depth int) {
 	switch {
 	case depth > maxNested:
-		set.add("an epoll within others")
+		set.add("a deeply nested epoll")
 		return
 	case p.r.spent():
 		set.add(unseen)
@@ -166,7 +166,7 @@ func (p *Prober) epollSet(in *inspection, set *sources, fd, depth int) {
 		}
 		st, err := in.stat(w.fd, 0)
 		if err != nil || w.named && w.ino != st.Ino {
-			set.add("a file that it has no descriptor of any more")
+			set.add("a file whose descriptor it closed")
 			continue
 		}
 		p.addKind(in, set, w.interest, p.kindOfFile(in, w.fd, &st), depth+1)

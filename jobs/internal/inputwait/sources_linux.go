@@ -62,7 +62,7 @@ func (p *Prober) worth(set *sources, i interest) bool {
 	return true
 }
 
-const unseen = "more than one look sees"
+const unseen = "more than one probe sees"
 
 // add adds another source. Only the first one is reported.
 func (set *sources) add(other string) {

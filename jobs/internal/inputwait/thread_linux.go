@@ -256,7 +256,7 @@ func (p *Prober) decode(in *inspection, tid int, c call) {
 			in.besides("another of its threads is in a system call")
 		}
 	case callRing:
-		in.besides("another of its threads waits for what cannot be seen")
+		in.besides("another of its threads waits for something that cannot be inspected")
 		in.denied = true
 	case callPoll, callPpoll, callSelect, callPselect, callEpoll, callEpoll2:
 		p.decodeSet(in, tid, name, c)

@@ -33,7 +33,7 @@ func (p *Pool) startGuard() {
 	go p.guard(children, p.stopGuard)
 	var err error
 	if p.ends, err = newEnds(); err != nil {
-		p.log.Warn("watch the ends of keepers: that of one which its job traces is seen late", "err", err)
+		p.log.Warn("cannot watch the ends of keepers: the end of one that its job traces is noticed late", "err", err)
 		return
 	}
 	go p.watchEnds(p.ends)
@@ -45,7 +45,7 @@ func (p *Pool) watchEnd(proc *os.Process) {
 		return
 	}
 	if err := p.ends.add(proc); err != nil && !errors.Is(err, os.ErrNoHandle) {
-		p.log.Warn("watch the end of a keeper: if its job traces it, it is seen late", "keeper", proc.Pid, "err", err)
+		p.log.Warn("cannot watch the end of a keeper: if its job traces it, its end is noticed late", "keeper", proc.Pid, "err", err)
 	}
 }
 

@@ -109,7 +109,7 @@ func (h *host) readMessage() bool {
 		}
 		return true
 	}
-	h.pool.log.Error("a keeper sent what is no message, and is ended", "keeper", h.proc.Pid)
+	h.pool.log.Error("a keeper sent an invalid message and is killed", "keeper", h.proc.Pid)
 	h.strange = true
 	_ = h.proc.Kill() // Best effort: it may have ended by itself.
 	return false

@@ -341,13 +341,13 @@ func (k *keeper) finish(op *killOp) bool {
 func (k *keeper) unseen(list []node, unread error) (all []Survivor) {
 	for _, n := range list {
 		if st, err := readStat(n.pid); err == nil && len(all) < MaxProcs {
-			all = append(all, Survivor{Proc: describe(st, nil), Why: "it has ended, and its status was not taken: its parent has not asked for it, or a process traces it"})
+			all = append(all, Survivor{Proc: describe(st, nil), Why: "it has ended but was not reaped: its parent has not waited for it, or a process traces it"})
 		}
 	}
 	if len(all) > 0 {
 		return all
 	}
-	why := "something of the job lives below it, and /proc does not list it"
+	why := "a process of the job lives below it, and /proc does not list it"
 	if unread != nil {
 		why += ": " + unread.Error()
 	}
@@ -406,7 +406,7 @@ func (op *killOp) report() Report {
 				r.Survivors = append(r.Survivors, Survivor{Proc: describe(st, op.marks), Why: p.why(op, st)})
 				continue
 			case err != nil && !isNotThere(err):
-				r.Survivors = append(r.Survivors, Survivor{Proc: p.Proc, Why: "whether it has ended could not be read: " + err.Error()})
+				r.Survivors = append(r.Survivors, Survivor{Proc: p.Proc, Why: "it is unknown whether it has ended: " + err.Error()})
 				continue
 			}
 		}
@@ -430,7 +430,7 @@ func (p *seenProc) why(op *killOp, st procStat) string {
 	case p.denied:
 		return "it runs as another user and may not be signalled"
 	case op.force:
-		return "KILL was sent, and the kernel has not ended it yet (state " + string(st.state) + ")"
+		return "KILL was sent, but the kernel has not ended it yet (state " + string(st.state) + ")"
 	}
-	return "it was still alive when the grace was over"
+	return "it was still alive after the grace"
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // There is a probe at half of the grace period, and only one, whatever the times and the number of the other probes.
-func TestLookAtHalf(t *testing.T) {
+func TestProbeAtHalfGrace(t *testing.T) {
 	now := time.Now()
 	after := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
 	for _, test := range []struct {

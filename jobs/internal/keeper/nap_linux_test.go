@@ -7,7 +7,7 @@ import (
 
 // A sweep that found a new process is followed by the next at once. One that did not leaves the processors to the dying
 // processes, for a time that grows with its duration, up to a maximum.
-func TestNap(t *testing.T) {
+func TestKillSweepPause(t *testing.T) {
 	op := &killOp{omitted: 1}
 	for i, test := range []struct {
 		n, met, listed, slipped int

@@ -46,7 +46,7 @@ func (p *Pool) endOrphans() Report {
 	if unread != nil {
 		r.Survivors = append(r.Survivors, Survivor{
 			Proc: Proc{PID: os.Getpid(), Comm: "shelld", Command: "[shelld]"},
-			Why:  "the keeper was lost, and what it has left to this server cannot be listed: " + unread.Error(),
+			Why:  "the keeper was lost, and its orphans cannot be listed: " + unread.Error(),
 		})
 	}
 	return r

@@ -50,7 +50,7 @@ func NewPool(opts PoolOptions) *Pool {
 		log = slog.New(slog.DiscardHandler)
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		log.Warn("become a child subreaper: jobs whose keeper is killed may outlive it", "err", err)
+		log.Warn("cannot become a child subreaper: jobs whose keeper is killed may outlive it", "err", err)
 	}
 	return &Pool{log: log, keepers: make(map[int]*host), kids: openOwnChildren()}
 }
@@ -139,7 +139,7 @@ func (p *Pool) Warm() {
 func (p *Pool) warm() {
 	h, err := p.spawn()
 	if err != nil {
-		p.log.Warn("start a spare keeper", "err", err)
+		p.log.Warn("cannot start a spare keeper", "err", err)
 	}
 	p.mu.Lock()
 	p.warming = false

@@ -218,7 +218,7 @@ func again(t *testing.T, pool *keeper.Pool, process int, cmd keeper.Command) *ke
 }
 
 // Requests for a job that is over reach no process, least of all one of the keeper's present job.
-func TestLateCommandsHitNobody(t *testing.T) {
+func TestLateCommandsReachNoOtherJob(t *testing.T) {
 	pool := newPool(t)
 	other := 0
 	for i := range runs(200) {

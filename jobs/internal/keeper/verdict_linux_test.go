@@ -25,7 +25,7 @@ func TestVerdict(t *testing.T) {
 		{"it lives", "echo up; exec sleep 60", unix.SIGTERM, false, blow{landed: true, fatal: true}, true},
 		{"it catches TERM", "trap 'exit 1' TERM; " + loop, unix.SIGTERM, false, blow{landed: true}, false},
 		{"it ignores TERM", "trap '' TERM; " + loop, unix.SIGTERM, false, blow{landed: true}, false},
-		{"nobody catches KILL", "trap '' TERM; " + loop, unix.SIGKILL, false, blow{landed: true, fatal: true}, true},
+		{"KILL cannot be caught", "trap '' TERM; " + loop, unix.SIGKILL, false, blow{landed: true, fatal: true}, true},
 		{"it has ended", "echo up; exit 3", unix.SIGTERM, true, blow{}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -60,7 +60,7 @@ func TestStandstillsOfOneScan(t *testing.T) {
 
 // And the first search of a scan that a standstill meets, before processor time is counted, counts for no more than the
 // process's processor time.
-func TestStandstillCountsForNothing(t *testing.T) {
+func TestStandstillIsNotCounted(t *testing.T) {
 	w := &watch{pattern: compile(t, `(x+x+)+[yz]|ok`, "")}
 	text := []byte("xxxxxxxxxxx ok\n")
 	standing(t, func() {

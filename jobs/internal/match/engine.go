@@ -20,7 +20,7 @@ var (
 
 	// errTimeout means that one search ran out of time. The engine's own error contains the job's output and is not
 	// passed on.
-	errTimeout = errors.New("the search was out of time")
+	errTimeout = errors.New("the search timed out")
 )
 
 // TimeLimit and StackLimit are the limits of [ErrTimeLimit] and [ErrStackLimit].

@@ -128,7 +128,7 @@ func (p *parser) charEscape(start int, inClass bool) (rune, error) {
 		return p.octal(start, c)
 	}
 	if p.flags.unicode && !strings.ContainsRune(`^$\.*+?()[]{}|/`, c) && !(inClass && c == '-') {
-		return 0, p.fail(start, "an escape that means nothing under the u flag")
+		return 0, p.fail(start, "an invalid escape under the u flag")
 	}
 	return c, nil
 }
@@ -277,7 +277,7 @@ func (p *parser) bracket(start int) (*node, error) {
 			}
 			p.fold(high - low)
 		case p.flags.unicode:
-			return nil, p.fail(from, "a set cannot be the end of a range under the u flag")
+			return nil, p.fail(from, "a character class cannot be an end of a range under the u flag")
 		}
 	}
 }

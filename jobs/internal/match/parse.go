@@ -342,7 +342,7 @@ func (p *parser) openGroup(start int) (outer *node, name string, err error) {
 			return nil, "", err
 		}
 	case p.peek() == '?':
-		return nil, "", p.fail(start, "this kind of group is not one of ECMAScript's (?: (?= (?! (?<= (?<! (?<name>")
+		return nil, "", p.fail(start, "unknown kind of group; ECMAScript has (?: (?= (?! (?<= (?<! (?<name>")
 	}
 	p.groups++
 	if name != "" {
@@ -364,7 +364,7 @@ func (p *parser) groupName() (string, error) {
 		letter := c == '$' || c == '_' || unicode.IsLetter(c) || unicode.Is(unicode.Nl, c) || unicode.Is(unicode.Other_ID_Start, c)
 		tail := unicode.In(c, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc, unicode.Other_ID_Continue) || c == '\u200c' || c == '\u200d'
 		if !letter && (len(name) == 0 || !tail) {
-			return "", p.fail(pos, "a group name holds a character that names cannot have")
+			return "", p.fail(pos, "an invalid character in a group name")
 		}
 		name = append(name, c)
 	}

@@ -56,7 +56,7 @@ func parseFlags(s string) (flags, error) {
 		case 'u':
 			set = &f.unicode
 		default:
-			return f, fmt.Errorf("pattern flags %q: %q at character %d is none of i, m, s, u", clip(s), c, utf8.RuneCountInString(s[:i]))
+			return f, fmt.Errorf("pattern flags %q: %q at character %d is not one of i, m, s, u", clip(s), c, utf8.RuneCountInString(s[:i]))
 		}
 		if *set {
 			return f, fmt.Errorf("pattern flags %q: %q is given twice", clip(s), c)

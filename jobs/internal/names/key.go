@@ -24,12 +24,12 @@ var modifierLetters = map[string]string{"c": "Ctrl", "m": "Alt", "s": "Shift"}
 // KeyAdvice returns advice for a name that is not a key. It is appended to the error message.
 func KeyAdvice(name string) string {
 	if utf8.RuneCountInString(name) == 1 {
-		return fmt.Sprintf(": send characters as text, with input or as {\"text\": %q} in send", name)
+		return fmt.Sprintf(": send a character as text, in input or as {\"text\": %q} in send", name)
 	}
 	if key := NearKey(name); key != "" {
 		return fmt.Sprintf("; did you mean %q?", key)
 	}
-	return ": data.allowed lists the names, and text goes with input"
+	return ": data.allowed lists the names; send text with input"
 }
 
 // NearKey returns the key that was probably meant, or "".

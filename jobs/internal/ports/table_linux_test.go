@@ -38,7 +38,7 @@ func TestTable(t *testing.T) {
 		{"no IPv6", "", nil},
 		{"the heading alone", strings.SplitAfter(tcp4, "\n")[0], nil},
 		{"a row that was cut", strings.SplitAfter(tcp4, "\n")[1][:60], nil},
-		{"no inode: nobody has it open", strings.Replace(strings.SplitAfter(tcp4, "\n")[1], "40123", "0", 1), nil},
+		{"no inode: no process has it open", strings.Replace(strings.SplitAfter(tcp4, "\n")[1], "40123", "0", 1), nil},
 		{"an address that is none", "   0: 0100:0BB8 00000000:0000 0A 0:0 00:0 0 1000 0 40123 1", nil},
 		{"an address of other letters", "   0: 0100007G:0BB8 00000000:0000 0A 0:0 00:0 0 1000 0 40123 1", nil},
 		{"no port", "   0: 0100007F 00000000:0000 0A 0:0 00:0 0 1000 0 40123 1", nil},

@@ -18,15 +18,15 @@ func Directory(dir string) Finding {
 	facts := map[string]any{"path": dir, "exists": exists}
 	f := Finding{Grade: OK, Found: dir, Facts: facts}
 	if !exists {
-		f.Found += ", which is not there yet"
+		f.Found += ", which does not exist yet"
 	}
 	if err == nil {
 		err = mayMake(base)
 	}
 	facts["writable"] = err == nil
 	if err != nil {
-		f.Grade, f.Reason = Limited, fmt.Sprintf("nothing can be made in %s: %v", base, err)
-		f.Advice = "set XDG_STATE_HOME to a directory of yours: without one, output is kept in memory alone"
+		f.Grade, f.Reason = Limited, fmt.Sprintf("nothing can be created in %s: %v", base, err)
+		f.Advice = "set XDG_STATE_HOME to a directory of yours: otherwise output is kept only in memory"
 		return f
 	}
 	if free, err := freeBytes(base); err == nil {
@@ -46,7 +46,7 @@ func nearest(dir string) (base string, exists bool, err error) {
 		fi, err := os.Stat(base)
 		switch {
 		case err == nil && !fi.IsDir():
-			return base, false, errors.New("it is no directory")
+			return base, false, errors.New("it is not a directory")
 		case err == nil:
 			return base, base == dir, nil
 		case !errors.Is(err, fs.ErrNotExist) || base == filepath.Dir(base):

@@ -47,8 +47,8 @@ func Bounded(p Probe, limit time.Duration) Finding {
 		return f.orShort()
 	case <-t.C:
 		return Finding{
-			Name: p.Name, Grade: Missing, Found: "no answer", Reason: "there was none within " + limit.String(),
-			Advice: "look for a file system that does not answer, or a machine that is overloaded",
+			Name: p.Name, Grade: Missing, Found: "no answer", Reason: "none within " + limit.String(),
+			Advice: "check for a file system that does not respond, or an overloaded machine",
 		}
 	}
 }
@@ -61,6 +61,6 @@ func (f Finding) orShort() Finding {
 	}
 	return Finding{
 		Name: f.Name, Grade: Limited, Found: "not known", Reason: f.Reason,
-		Advice: "raise the limit on open files, and look again: ulimit -n 2560",
+		Advice: "raise the limit on open files and run this again: ulimit -n 2560",
 	}
 }

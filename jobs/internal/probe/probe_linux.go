@@ -36,9 +36,9 @@ func Kernel() string {
 func subreaper() Finding {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return Finding{Grade: Missing, Found: "refused", Reason: err.Error(),
-			Advice: "allow prctl(PR_SET_CHILD_SUBREAPER) in the seccomp filter: without it daemons of a job are not seen to end"}
+			Advice: "allow prctl(PR_SET_CHILD_SUBREAPER) in the seccomp filter: without it, the end of a job's daemons is not noticed"}
 	}
-	return Finding{Grade: OK, Found: "orphans of a job come to its keeper"}
+	return Finding{Grade: OK, Found: "orphans of a job become children of its keeper"}
 }
 
 // procFiles reads the files that a kill reads: the lists of children.
@@ -52,11 +52,11 @@ func procFiles() Finding {
 		facts["childrenLists"] = false
 		f.Grade, f.Found = Limited, "/proc has no lists of children"
 		f.Reason = "the kernel was built without CONFIG_PROC_CHILDREN"
-		f.Advice = "nothing has to be done: all processes are looked at instead, which is slower"
+		f.Advice = "no action needed: all processes are inspected instead, which is slower"
 	}
 	if _, err := os.ReadFile("/proc/1/stat"); err != nil {
 		facts["othersVisible"] = false
-		f.Found += ", and hides the processes of others (hidepid)"
+		f.Found += ", and hides processes of other users (hidepid)"
 	}
 	mounts, _ := os.ReadFile("/proc/self/mountinfo") // Without it nothing is reported about hidepid.
 	if mode := hidepid(string(mounts)); mode != "" && os.Geteuid() != 0 {
@@ -71,10 +71,10 @@ func (f *Finding) hidesOwn(listed bool) {
 	const who = "hidepid also hides processes of this user that make themselves undumpable, such as ssh-agent"
 	if f.Grade = Limited; listed {
 		f.Reason = who
-		f.Advice = "nothing has to be done: the keeper lists them as its children and ends them, and reports call them [?]"
+		f.Advice = "no action needed: the keeper lists them as its children and ends them; reports show them as [?]"
 		return
 	}
-	f.Reason += "; " + who + ": no keeper can list them, and they are not ended"
+	f.Reason += "; " + who + ": no keeper can list or end them"
 	f.Advice = "mount /proc without hidepid, or use a kernel with CONFIG_PROC_CHILDREN"
 }
 
@@ -106,14 +106,14 @@ func pidfd() Finding {
 	}
 	if err != nil {
 		return Finding{Grade: Limited, Found: "refused", Reason: "pidfd_open: " + err.Error(),
-			Advice: "use a kernel from 5.3 on, or allow it in the seccomp filter: the ends of orphans are found out more slowly"}
+			Advice: "use kernel 5.3 or later, or allow it in the seccomp filter: without it, the end of orphans is noticed later"}
 	}
 	return Finding{Grade: OK, Found: "pidfd_open and pidfd_send_signal work"}
 }
 
 // cgroup reports whether a group of our own could be created and killed as one.
 func cgroup(self, root string) Finding {
-	unused := "nothing has to be done: keepers end whatever a job has started, with or without"
+	unused := "no action needed: keepers end all processes of a job, with or without cgroups"
 	limited := func(found, reason string) Finding {
 		return Finding{Grade: Limited, Found: found, Reason: reason, Advice: unused}
 	}
@@ -138,9 +138,9 @@ func cgroup(self, root string) Finding {
 		return limited("no cgroup.kill in "+dir, "the kernel is older than 5.14")
 	}
 	if err := unix.Access(dir, unix.W_OK); err != nil {
-		return limited("cgroup.kill is there, and "+dir+" is not ours to write", err.Error())
+		return limited("cgroup.kill exists, but "+dir+" is not writable", err.Error())
 	}
-	return Finding{Grade: OK, Found: "groups can be made in " + dir}
+	return Finding{Grade: OK, Found: "groups can be created in " + dir}
 }
 
 func exists(path string) bool {
@@ -164,7 +164,7 @@ func files() Finding {
 	f := Finding{Grade: OK, Found: fmt.Sprintf("%s open files", amount(l.Cur)), Facts: map[string]any{"soft": limitFact(l.Cur), "hard": limitFact(l.Max)}}
 	if l.Cur < usualJobs*filesPerJob {
 		f.Grade, f.Reason = Limited, fmt.Sprintf("that is enough for about %d jobs at once", l.Cur/filesPerJob)
-		f.Advice = fmt.Sprintf("raise it where that is too few: ulimit -n %d", usualJobs*filesPerJob)
+		f.Advice = fmt.Sprintf("raise it if that is too few: ulimit -n %d", usualJobs*filesPerJob)
 	}
 	return f
 }
@@ -181,7 +181,7 @@ func processes() Finding {
 	}
 	if l.Cur < usualJobs*processesPerJob {
 		f.Grade, f.Reason = Limited, fmt.Sprintf("that is enough for about %d jobs at once, if nothing else runs", l.Cur/processesPerJob)
-		f.Advice = fmt.Sprintf("raise it where that is too few: ulimit -u %d", usualJobs*processesPerJob*2)
+		f.Advice = fmt.Sprintf("raise it if that is too few: ulimit -u %d", usualJobs*processesPerJob*2)
 	}
 	return f
 }
@@ -201,7 +201,7 @@ func addressSpace() Finding {
 	}
 	f.Found = fmt.Sprintf("%d MiB of address space for each process", l.Cur>>20)
 	if l.Cur < enoughAddresses {
-		f.Grade, f.Reason = Limited, "a server or a keeper may crash when it starts, in words of the Go runtime (failed to reserve page summary memory, out of memory)"
+		f.Grade, f.Reason = Limited, "a server or a keeper may crash at its start with an error of the Go runtime (failed to reserve page summary memory, out of memory)"
 		f.Advice = "raise it: ulimit -v 2097152; to limit a job's memory, use limits.memoryBytes"
 	}
 	return f

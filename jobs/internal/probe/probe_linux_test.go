@@ -38,9 +38,9 @@ func TestCgroup(t *testing.T) {
 		grade Grade
 		found string
 	}{
-		{"version 2", "0::/user/shell\n", []string{"user/shell/cgroup.procs", "user/shell/cgroup.kill"}, OK, "groups can be made in ROOT/user/shell"},
-		{"version 2 beside version 1", "4:memory:/x\n0::/user\n", []string{"unified/user/cgroup.procs", "unified/user/cgroup.kill"}, OK, "groups can be made in ROOT/unified/user"},
-		{"the root, which has no kill", "0::/\n", []string{"cgroup.procs"}, OK, "groups can be made in ROOT"},
+		{"version 2", "0::/user/shell\n", []string{"user/shell/cgroup.procs", "user/shell/cgroup.kill"}, OK, "groups can be created in ROOT/user/shell"},
+		{"version 2 beside version 1", "4:memory:/x\n0::/user\n", []string{"unified/user/cgroup.procs", "unified/user/cgroup.kill"}, OK, "groups can be created in ROOT/unified/user"},
+		{"the root, which has no kill", "0::/\n", []string{"cgroup.procs"}, OK, "groups can be created in ROOT"},
 		{"version 1 alone", "4:memory:/x\n", []string{"memory/x/cgroup.procs"}, Limited, "no cgroup v2"},
 		{"not mounted", "0::/user\n", nil, Limited, "no cgroup v2"},
 		{"an old kernel", "0::/user\n", []string{"user/cgroup.procs"}, Limited, "no cgroup.kill in ROOT/user"},
@@ -80,9 +80,9 @@ func TestDirectory(t *testing.T) {
 	}{
 		{base, true, ""},
 		{filepath.Join(base, "a", "b"), false, ""},
-		{file, false, "it is no directory"},
+		{file, false, "it is not a directory"},
 		{filepath.Join(file, "under"), false, "not a directory"},
-		{"/proc/nothing/of/this", false, "nothing can be made in /proc"}, // not even by root
+		{"/proc/nothing/of/this", false, "nothing can be created in /proc"}, // not even by root
 	} {
 		f := Directory(c.dir)
 		switch {

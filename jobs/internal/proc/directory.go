@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoProc is the error if the path of an open file cannot be determined, because /proc is missing.
-var ErrNoProc = errors.New("where it lies cannot be known without /proc; see that it is mounted")
+var ErrNoProc = errors.New("its location cannot be read without /proc; make sure that /proc is mounted")
 
 // A Directory is a directory that was looked up by a path. If the system allows it, a descriptor holds it open, so that
 // it stays the same directory even if the path is renamed or replaced. A nil Directory stands for no directory.

@@ -5,9 +5,9 @@ import "errors"
 // The errors for files that cannot be used, in addition to the kernel's own errors.
 var (
 	// ErrNotRegular: the file is not a regular one. Opening it could block, or affect a device.
-	ErrNotRegular = errors.New("it is no regular file")
+	ErrNotRegular = errors.New("it is not a regular file")
 	// ErrOfServer: the path would refer to something else in the job itself.
-	ErrOfServer = errors.New("it is an entry of /proc that stands for something else in the job")
+	ErrOfServer = errors.New("it is an entry of /proc that means something else in the job")
 )
 
 // An Allow decides whether a file may be used. It gets the path at which the kernel has found the file: absolute,

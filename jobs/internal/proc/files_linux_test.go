@@ -150,7 +150,7 @@ func TestOutputInAMovedDirectory(t *testing.T) {
 }
 
 // Files are refused if opening them could block, or could affect a device.
-func TestWhatIsNoFile(t *testing.T) {
+func TestOpensOnlyRegularFiles(t *testing.T) {
 	y := newYard(t)
 	y.ok(unix.Mkfifo(y.in+"/fifo", 0o600))
 	y.ok(os.Symlink("a", y.in+"/b"))
@@ -183,7 +183,7 @@ func TestWhatIsNoFile(t *testing.T) {
 
 // The server's open files and its working directory cannot be reached by the links of /proc: these lead to something
 // else in the job.
-func TestWhatTheServerHolds(t *testing.T) {
+func TestProcLinksOfServer(t *testing.T) {
 	y := newYard(t)
 	f, err := os.OpenFile(y.in+"/file", os.O_RDWR, 0)
 	y.ok(err)

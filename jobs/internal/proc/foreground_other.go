@@ -9,7 +9,7 @@ import (
 
 // Foreground returns an error that wraps errors.ErrUnsupported.
 func (t *Terminal) Foreground(root int) (Foreground, error) {
-	return Foreground{}, fmt.Errorf("look into the foreground of a terminal: %w", errors.ErrUnsupported)
+	return Foreground{}, fmt.Errorf("inspect the foreground of a terminal: %w", errors.ErrUnsupported)
 }
 
 // CommandLine returns "": command lines are not known on this system.

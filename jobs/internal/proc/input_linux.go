@@ -24,7 +24,7 @@ func (t *Terminal) ID() (id FileID, err error) {
 // Written input is in transit within the kernel for a while, where neither FIONREAD nor TIOCOUTQ sees it. Unread uses
 // poll(2) on the job's side, which makes the kernel deliver such input first.
 func (t *Terminal) Unread() (unread bool, err error) {
-	err = t.withPeer("look at the input of", func(slave int) error {
+	err = t.withPeer("inspect the input of", func(slave int) error {
 		unread, err = pollsIn(slave)
 		return err
 	})
@@ -98,7 +98,7 @@ func (p *PipeInput) ID() (id FileID, err error) {
 
 // Unread reports whether there are bytes in the pipe.
 func (p *PipeInput) Unread() (unread bool, err error) {
-	err = p.sink.control("look into", func(fd int) error {
+	err = p.sink.control("inspect", func(fd int) error {
 		n, err := readable(uintptr(fd))
 		unread = n > 0
 		return err

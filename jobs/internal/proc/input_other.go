@@ -14,7 +14,7 @@ func (t *Terminal) ID() (FileID, error) {
 
 // Unread returns an error that wraps errors.ErrUnsupported.
 func (t *Terminal) Unread() (bool, error) {
-	return false, fmt.Errorf("look at the input of a terminal: %w", errors.ErrUnsupported)
+	return false, fmt.Errorf("inspect the input of a terminal: %w", errors.ErrUnsupported)
 }
 
 // ID returns an error that wraps errors.ErrUnsupported.
@@ -24,7 +24,7 @@ func (p *PipeInput) ID() (FileID, error) {
 
 // Unread returns an error that wraps errors.ErrUnsupported.
 func (p *PipeInput) Unread() (bool, error) {
-	return false, fmt.Errorf("look into a pipe: %w", errors.ErrUnsupported)
+	return false, fmt.Errorf("inspect a pipe: %w", errors.ErrUnsupported)
 }
 
 // Outputs returns nil: pipes cannot be identified on this system.

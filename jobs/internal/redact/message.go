@@ -13,8 +13,9 @@ type quoting struct {
 	set  *Set
 }
 
-// CleanMessage is Clean for messages that quote text, as Go or JSON does, and truncate it with a …. Before each …
-// a half of a value or more is replaced as well; a value that itself contains a … continues after it.
+// CleanMessage is Clean for messages that quote text, as Go or JSON does, and truncate it with an ellipsis (…). The text
+// before an ellipsis may be the beginning of a secret value: a half or more of one is replaced as well. If a value
+// itself contains an ellipsis, the comparison goes on after it.
 func (s *Set) CleanMessage(text string) string {
 	s.quoting.once.Do(func() { s.quoting.set = s.quoted() })
 	r := NewRedactor(s.quoting.set)

@@ -12,7 +12,7 @@ func (r *reader) arithmetic(x syntax.ArithmExpr) {
 		return
 	}
 	if strings.ContainsAny(r.source(x), "'\"\\`") {
-		r.note("what quotes within an expression do depends on the shell")
+		r.note("the meaning of quotes within an expression depends on the shell")
 	}
 	syntax.Walk(x, func(node syntax.Node) bool {
 		switch n := node.(type) {
@@ -21,7 +21,7 @@ func (r *reader) arithmetic(x syntax.ArithmExpr) {
 		case *syntax.UnaryArithm:
 			// An incremented variable has a value before that.
 		case *syntax.CmdSubst, *syntax.ProcSubst:
-			r.note("the line computes with what a command prints, which can hold a command")
+			r.note("the line evaluates a command's output as arithmetic, which can run a command")
 			return false
 		case *syntax.ParamExp:
 			r.computed(n)
@@ -41,7 +41,7 @@ func (r *reader) let(n *syntax.LetClause) {
 	if strings.ContainsFunc(text, func(c rune) bool {
 		return !isPlain(string(c)) && !strings.ContainsRune(" \t=+/%,:", c)
 	}) {
-		r.note("the words of let may mean more to the shell than to a reader; use $((…))")
+		r.note("the arguments of let may mean something else to the shell; use $((…))")
 	}
 	for _, x := range n.Exprs {
 		r.arithmetic(x)
@@ -63,7 +63,7 @@ func (r *reader) assigned(n *syntax.BinaryArithm) {
 	if n.Op == syntax.Assgn {
 		r.note(r.values.assign(w.Lit(), true))
 	} else if Steers(w.Lit()) {
-		r.note("the line changes " + w.Lit() + ", which changes what commands run")
+		r.note("the line changes " + w.Lit() + ", which changes which commands run")
 	}
 }
 
@@ -74,7 +74,7 @@ func (r *reader) computed(n *syntax.ParamExp) {
 	case simple(n) || n.Param != nil && n.Exp == nil && n.Repl == nil && !n.Excl:
 		r.values.use(n.Param.Value)
 	default:
-		r.note("the line computes with an expansion, which can hold a command")
+		r.note("the line evaluates an expansion as arithmetic, which can run a command")
 	}
 }
 
@@ -83,7 +83,7 @@ func (r *reader) literal(text string) {
 	switch {
 	case text == "" || text[0] >= '0' && text[0] <= '9':
 	case strings.ContainsAny(text, "$[]{}"):
-		r.note("an expression is put together while it runs")
+		r.note("an expression is known only when the line runs")
 	default:
 		r.values.use(text)
 	}
@@ -105,7 +105,7 @@ func (r *reader) computedValue(w word) {
 	case w.name != "":
 		r.values.use(w.name)
 	default:
-		r.note("the line computes with a text, which can hold a command")
+		r.note("the line evaluates a text as arithmetic, which can run a command")
 	}
 }
 
@@ -136,7 +136,7 @@ func (r *reader) nameWord(x syntax.TestExpr) {
 
 func (r *reader) nameText(w word) {
 	if !w.known || strings.ContainsAny(w.text, "[$`(") {
-		r.note("a variable is named by a text that can hold a command")
+		r.note("a variable is named by a text that can run a command")
 	}
 }
 

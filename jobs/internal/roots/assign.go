@@ -47,7 +47,7 @@ func (r *reader) setting(w word) {
 	name, more := strings.CutSuffix(name, "+")
 	switch {
 	case w.many:
-		r.note("a value that is not quoted may be more assignments")
+		r.note("an unquoted value may become several assignments")
 	case ok && isName(name):
 		r.give(name, value, w.known && !more, w.known && (value == "" || isDigits(value)))
 	case !w.known:
@@ -70,7 +70,7 @@ func (r *reader) naming(w word) {
 func (r *reader) declaration(n *syntax.DeclClause) {
 	r.add(n.Variant.Value)
 	if n.Variant.Value == "nameref" {
-		r.note("nameref makes a name stand for another")
+		r.note("nameref makes a name refer to another")
 	}
 	array := false
 	for _, a := range n.Args {
@@ -82,12 +82,12 @@ func (r *reader) declaration(n *syntax.DeclClause) {
 		case a.Name == nil:
 			array = r.declareArray(n.Variant.Value, w, array)
 		case a.Naked && Steers(a.Name.Value) && (n.Variant.Value != "export" || len(n.Args) > 1 && n.Args[0].Name == nil):
-			r.note("the line declares " + a.Name.Value + ", which changes what commands run")
+			r.note("the line declares " + a.Name.Value + ", which changes which commands run")
 		case a.Value != nil && (array || declares(n.Variant.Value)):
 			r.note(r.values.declare(a.Name.Value, w.text, w.known, array))
 		}
 		if r.lang == syntax.LangPOSIX && w.many {
-			r.note("a value that is not quoted may be more assignments to a dash")
+			r.note("an unquoted value may become several assignments in dash")
 		}
 		if a.Name == nil && a.Value != nil {
 			r.declareOption(w)
@@ -124,6 +124,6 @@ func (r *reader) declareOption(w word) {
 		harmless = "aAgxrptluf-"
 	}
 	if w.known && len(w.text) > 1 && strings.ContainsAny(w.text[:1], "-+") && strings.Trim(w.text[1:], harmless) != "" {
-		r.note("declare " + w.text + " changes what assignments do")
+		r.note("declare " + w.text + " changes how assignments work")
 	}
 }

@@ -56,7 +56,7 @@ func makeBuiltins() {
 
 // refuse is for builtins that run text from outside the line, or that change the meaning of words.
 func refuse(r *reader, name string, _ []word) {
-	r.note(name + " runs commands that are not known, or changes what words mean")
+	r.note(name + " runs unknown commands, or changes what words mean")
 }
 
 func refuseArguments(r *reader, name string, args []word) {
@@ -90,7 +90,7 @@ func runExec(r *reader, name string, args []word) {
 // renamed rejects a start under another name: a program such as busybox behaves according to its name.
 func (r *reader) renamed(name string, got givens) {
 	if got.has("a") || got.has("argv0") {
-		r.note(name + " starts a program under another name, by which it may be another one")
+		r.note(name + " starts a program under another name, which may change what it does")
 	}
 }
 
@@ -132,7 +132,7 @@ func runSet(r *reader, name string, args []word) {
 		w := args[i]
 		switch {
 		case !w.known:
-			r.note("what set is given is put together while it runs")
+			r.note("the arguments of set are known only when the line runs")
 			return
 		case w.text == "--" || w.text == "-" || w.text == "" || !strings.ContainsAny(w.text[:1], "-+"):
 			return // the rest are parameters
@@ -160,7 +160,7 @@ func runShopt(r *reader, name string, args []word) {
 func runHash(r *reader, name string, args []word) {
 	for _, w := range args {
 		if !w.known || strings.Contains(w.text, "=") || strings.HasPrefix(w.text, "-") && w.text != "-r" {
-			r.note(name + " changes what words lead to")
+			r.note(name + " changes which programs names refer to")
 		}
 	}
 }
@@ -176,21 +176,21 @@ func runUnset(r *reader, name string, args []word) {
 	for _, w := range args {
 		r.nameText(w)
 		if r.total.defined[w.text] || strings.HasPrefix(w.text, "-") && w.text != "-v" || Steers(w.text) {
-			r.note("unset " + w.text + " changes what commands run")
+			r.note("unset " + w.text + " changes which commands run")
 		}
 	}
 }
 
 func runPrintf(r *reader, name string, args []word) {
 	if r.family.ksh && !printsText(args) {
-		r.note("printf computes with what it is given in some shells, which can hold a command")
+		r.note("printf evaluates its arguments as arithmetic in some shells, which can run a command")
 	}
 	switch {
 	case len(args) > 0 && args[0].many:
-		r.note("what printf is given is put together while it runs")
+		r.note("the arguments of printf are known only when the line runs")
 	case len(args) < 2:
 	case !args[0].known && (args[0].text == "" || args[0].text[0] == '-'):
-		r.note("what printf is given is put together while it runs")
+		r.note("the arguments of printf are known only when the line runs")
 	case args[0].text == "-v":
 		r.naming(args[1])
 	case strings.HasPrefix(args[0].text, "-v"):
@@ -258,7 +258,7 @@ func runWait(r *reader, name string, args []word) {
 	}
 	for _, w := range rest {
 		if !w.known && !w.number {
-			r.note("what wait is given is put together while it runs")
+			r.note("the arguments of wait are known only when the line runs")
 		}
 	}
 }
@@ -287,7 +287,7 @@ func runTest(r *reader, name string, args []word) {
 		many = many || w.many && !w.number
 	}
 	if !known && (many || !plainTest(args)) {
-		r.note("what " + name + " is given may be an operator that runs a command; quote the expansions")
+		r.note("an argument of " + name + " may be an operator that runs a command; quote the expansions")
 	}
 	for i, w := range args {
 		if !w.known || i+1 == len(args) {

@@ -77,15 +77,15 @@ func (r *reader) command(words []word) {
 	name := first.text
 	switch {
 	case name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "\n\x00"):
-		r.note("the name of a command is none")
+		r.note("a command has an invalid name")
 	case first.tilde:
 		name = "./" + name
 	case byDescriptor(name):
-		r.note(name + " leads to what a process has open, or to its directory")
+		r.note(name + " refers to a file that a process has open, or to its directory")
 	}
 	r.add(name)
 	if r.depth > maxDepth {
-		r.note("commands are nested too deep to be read")
+		r.note("commands are nested too deeply")
 		return
 	}
 	r.evaluated(name, args)

@@ -13,7 +13,7 @@ func continued(text string) string {
 		i += at
 		at = i + 2
 		if mayComment(text[strings.LastIndexByte(text[:i], '\n')+1 : i]) {
-			return "a comment ends in a backslash, and shells do not go on with it"
+			return "a comment ends in a backslash, which does not continue it in shells"
 		}
 		if i > 0 && !isBlank(text[i-1]) && at < len(text) && !isBlank(text[at]) {
 			return "a backslash joins two lines within a word"

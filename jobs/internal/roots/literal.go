@@ -19,7 +19,7 @@ func (r *reader) literals(parts []syntax.WordPart, quoted bool) {
 			r.plainText(p, quoted)
 		case *syntax.ExtGlob:
 			if strings.ContainsAny(p.Pattern.Value, "$`<>'\"\\") {
-				r.note("shells expand what is in an extended pattern, which is not read")
+				r.note("shells expand the content of an extended pattern, which is not analysed")
 			}
 		}
 	}
@@ -32,10 +32,10 @@ func (r *reader) plainText(lit *syntax.Lit, quoted bool) {
 		case '\\':
 			i++
 		case '`':
-			r.note("a backquote stands where the shell may take it for a substitution")
+			r.note("the shell may take a backquote for a substitution")
 		case '$':
 			if !r.loneDollar(lit, i, quoted) {
-				r.note("a $ stands where the shell may take it for an expansion")
+				r.note("the shell may take a $ for an expansion")
 			}
 		case '<', '>', '=':
 			if !quoted && i+1 < len(text) && text[i+1] == '(' {
@@ -58,7 +58,7 @@ func (r *reader) loneDollar(lit *syntax.Lit, at int, quoted bool) bool {
 // comment there.
 func (r *reader) comment(n *syntax.Comment) {
 	if at := n.Pos().Offset(); at > 0 && at <= uint(len(r.src)) && strings.IndexByte(" \t\n;", r.src[at-1]) < 0 {
-		r.note("whether a # that follows " + r.src[at-1:at] + " begins a comment depends on the shell")
+		r.note("whether a # after " + r.src[at-1:at] + " begins a comment depends on the shell")
 	}
 }
 
@@ -67,7 +67,7 @@ func (r *reader) comment(n *syntax.Comment) {
 func (r *reader) backquoted(n *syntax.CmdSubst) {
 	switch text := r.between(n.Left, n.Right); {
 	case strings.Contains(text, `\`):
-		r.note("what a backslash within backquotes does depends on the shell")
+		r.note("the meaning of a backslash within backquotes depends on the shell")
 	case strings.Contains(strings.TrimPrefix(text, "`"), "`"):
 		r.note("backquotes end at the next backquote, also within quotes and comments")
 	}

@@ -40,7 +40,7 @@ func (v *values) misread(locale string, texts ...string) string {
 	if keepsASCII(locale) && !v.locale || isASCII(strings.Join(texts, "")) {
 		return ""
 	}
-	return "in the locale that is set for it the shell may take its characters for others"
+	return "the shell may read its characters differently in the locale that is set for it"
 }
 
 func isASCII(text string) bool {

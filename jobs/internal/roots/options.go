@@ -41,7 +41,7 @@ func (r *reader) options(name string, args []word, o *options) (got givens, rest
 		case !w.known && !w.many && w.text != "" && w.text[0] != '-':
 			return got, args // it is not an option, whatever its end
 		case !w.known:
-			r.note("what " + name + " is given is put together while it runs")
+			r.note("the arguments of " + name + " are known only when the line runs")
 			if !strings.HasPrefix(w.text, "-") {
 				return got, args
 			}
@@ -119,7 +119,7 @@ func (r *reader) nextWord(name string, args []word) (word, []word) {
 		return word{known: true}, nil
 	}
 	if args[0].many {
-		r.note("what " + name + " is given is put together while it runs")
+		r.note("the arguments of " + name + " are known only when the line runs")
 	}
 	return args[0], args[1:]
 }

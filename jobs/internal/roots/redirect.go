@@ -29,10 +29,10 @@ func (r *reader) redirect(n *syntax.Redirect) {
 		r.note("a number before &> is a descriptor to some shells")
 	}
 	if n.Hdoc != nil && strings.Contains(r.between(n.OpPos, n.Hdoc.End()), "\\\n") {
-		r.note("where a here-document ends that has a backslash at the end of a line depends on the shell")
+		r.note("the end of a here-document with a backslash at the end of a line depends on the shell")
 	}
 	if (n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc) && !plainDelimiter(r.source(n.Word)) {
-		r.note("where a here-document ends whose delimiter is no plain word depends on the shell")
+		r.note("the end of a here-document whose delimiter is not a plain word depends on the shell")
 	}
 	if n.Hdoc != nil {
 		r.documentText(n)
@@ -45,11 +45,11 @@ func adjacent(before string, numbered bool) string {
 	word := strings.TrimRight(before, "0123456789")
 	switch {
 	case strings.HasSuffix(before, "="):
-		return "a redirection behind a = is a value to some shells"
+		return "a redirection after = is a value to some shells"
 	case !numbered && word != before && (word == "" || strings.IndexByte(" \t\n;&|(){}<>", word[len(word)-1]) >= 0):
 		return "whether a number before a redirection is a descriptor depends on the shell"
 	case !numbered && strings.HasSuffix(before, "}") && endsInName(before):
-		return "whether a name before a redirection is that of a descriptor depends on the shell"
+		return "whether a name before a redirection is a descriptor depends on the shell"
 	}
 	return ""
 }
@@ -77,13 +77,13 @@ func (r *reader) documentText(n *syntax.Redirect) {
 func (r *reader) duplicated(to word) {
 	switch {
 	case strings.HasPrefix(to.text, "-") && to.text != "-": // In bash, >&- closes, and the rest is a word of the command.
-		r.note("what stands behind >&- or <&- is a file to some shells, and an argument to others")
+		r.note("the word after >&- or <&- is a file to some shells, and an argument to others")
 	case to.known && isPlain(strings.ReplaceAll(to.text, "/", "_")):
 	case to.number:
 	case to.name != "":
 		r.values.use(to.name)
 	default:
-		r.note("what stands behind >& or <& is expanded twice")
+		r.note("the word after >& or <& is expanded twice")
 	}
 }
 
@@ -126,7 +126,7 @@ func (r *reader) documents(n syntax.Node, end syntax.Pos) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		d, ok := n.(*syntax.Redirect)
 		if ok && (d.Op == syntax.Hdoc || d.Op == syntax.DashHdoc) && (d.Hdoc == nil || d.Hdoc.End().After(end)) {
-			r.note("a here-document within a substitution has to end there")
+			r.note("a here-document must end within its substitution")
 		}
 		return true
 	})

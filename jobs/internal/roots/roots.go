@@ -39,7 +39,7 @@ func (f Found) Unknown() bool { return f.Why != "" }
 func (l Line) Roots() Found {
 	family, known := familyOf(l.Shell)
 	if !known {
-		return Found{Why: fmt.Sprintf("lines of the shell %q cannot be read", base(l.Shell))}
+		return Found{Why: fmt.Sprintf("lines of the shell %q cannot be analysed", base(l.Shell))}
 	}
 	if why := unreadable(l.Text); why != "" {
 		return Found{Why: why}
@@ -47,7 +47,7 @@ func (l Line) Roots() Found {
 	t := newTotal(l.Env)
 	f := t.read(l.Text, family, 0)
 	if i := slices.IndexFunc(l.Env, isInteger); i >= 0 && family == kshFamily {
-		f.note("some Korn shells compute with the value of " + l.Env[i] + " when they start, which can hold a command")
+		f.note("some Korn shells evaluate " + l.Env[i] + " as arithmetic when they start, which can run a command")
 	}
 	f.note(t.values.suspect())
 	f.note(t.values.misread(l.Locale, l.Text))
@@ -112,18 +112,18 @@ func newTotal(env []string) *total {
 func (t *total) read(text string, fam *family, depth int) Found {
 	var f Found
 	if depth > maxDepth {
-		f.note("commands are nested too deep to be read")
+		f.note("commands are nested too deeply")
 		return f
 	}
 	for i, lang := range fam.langs {
 		if t.readings++; t.readings > maxReadings {
-			f.note("the line holds too many commands within commands to be read")
+			f.note("the line has too many commands within commands")
 			return f
 		}
 		r := &reader{total: t, family: fam, lang: lang, src: text, depth: depth}
 		r.parse()
 		if i > 0 && f.Why == "" && r.Why == "" && !sameRoots(f.Roots, r.Roots) {
-			f.note("shells do not agree on what the line means")
+			f.note("shells read the line in different ways")
 		}
 		f.merge(r.Found)
 	}
@@ -138,14 +138,14 @@ func sameRoots(a, b []string) bool {
 func unreadable(text string) string {
 	switch {
 	case len(text) > maxLine:
-		return fmt.Sprintf("a line of more than %d bytes is not read", maxLine)
+		return fmt.Sprintf("a line of more than %d bytes is not analysed", maxLine)
 	case !utf8.ValidString(text):
 		return "the line is not UTF-8"
 	case strings.ContainsFunc(text, oddControl):
 		// The parser treats some of them as blanks, unlike shells.
 		return "the line has control characters"
 	case nesting(text) > maxNesting:
-		return "commands are nested too deep to be read"
+		return "commands are nested too deeply"
 	}
 	return ""
 }

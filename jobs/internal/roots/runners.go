@@ -66,7 +66,7 @@ func (r *reader) runs(name string, args []word) {
 		run := runnerTable()[name+" "+w.text]
 		switch {
 		case !w.known && !option:
-			r.note("what " + name + " is given is put together while it runs")
+			r.note("the arguments of " + name + " are known only when the line runs")
 			return
 		case run != nil:
 			r.runnerCommand(name+" "+w.text, run, args[i+1:])
@@ -101,7 +101,7 @@ func (r *reader) runIP(args []word) {
 	for len(args) > 0 && (!args[0].known || strings.HasPrefix(args[0].text, "-")) {
 		switch w := args[0]; {
 		case !w.known:
-			r.note("what ip is given is put together while it runs")
+			r.note("the arguments of ip are known only when the line runs")
 			return
 		case slices.Contains([]string{"-f", "-family", "-n", "-netns", "-l", "-loops", "-rc", "-rcvbuf"}, w.text) && len(args) > 1:
 			_, args = r.nextWord("ip", args[1:])
@@ -116,11 +116,11 @@ func (r *reader) runIP(args []word) {
 	}
 	switch {
 	case !args[1].known:
-		r.note("what ip is given is put together while it runs")
+		r.note("the arguments of ip are known only when the line runs")
 	case !begins(args[1], "exec"):
 	default:
 		if args[0].text != "netns" && args[0].text != "vrf" || args[1].text != "exec" {
-			r.note("what ip takes " + args[0].text + " " + args[1].text + " for depends on its version")
+			r.note("the meaning of ip " + args[0].text + " " + args[1].text + " depends on its version")
 		}
 		r.command(r.operands("ip", args[2:], 1))
 	}

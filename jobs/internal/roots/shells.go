@@ -73,11 +73,11 @@ func base(program string) string {
 func (r *reader) runsShell(name string, args []word) {
 	fam, known := familyOf(name)
 	if !known {
-		r.note("lines of the shell " + name + " cannot be read")
+		r.note("lines of the shell " + name + " cannot be analysed")
 		return
 	}
 	if r.noPath {
-		r.note(name + " looks for programs in directories of its own choice if PATH is taken away")
+		r.note(name + " looks for programs in directories of its own choice if PATH is unset")
 	}
 	got, rest := r.options(name, args, fam.given)
 	for _, o := range got {
@@ -90,11 +90,11 @@ func (r *reader) runsShell(name string, args []word) {
 	case !got.has("c") && len(rest) == 0:
 		r.note(name + " reads commands from its input")
 	case !got.has("c"):
-		r.note(name + " runs a file whose commands are not known")
+		r.note(name + " runs a file whose commands are unknown")
 	case len(rest) == 0: // an error of the shell
 		r.note(name + " -c has no command")
 	case strings.HasPrefix(rest[0].text, "+"):
-		r.note(name + " takes " + rest[0].text + " for an option, and its command from behind it")
+		r.note(name + " takes " + rest[0].text + " for an option, and its command from the next argument")
 	default:
 		r.text(rest[0], fam, name+" -c")
 	}
@@ -103,7 +103,7 @@ func (r *reader) runsShell(name string, args []word) {
 // text examines a text that is a program of its own.
 func (r *reader) text(w word, fam *family, what string) {
 	if !w.known {
-		r.note("what " + what + " runs is put together while it runs")
+		r.note("the command of " + what + " is known only when the line runs")
 		return
 	}
 	if why := unreadable(w.text); why != "" {

@@ -17,10 +17,10 @@ func runSSH(r *reader, name string, got givens, rest []word) {
 	behind, after := r.options(name, rest[1:], &wrappers()[name].options)
 	checkSSH(r, behind)
 	if len(after) == 0 && !lonely(got) && !lonely(behind) {
-		r.note("ssh starts a shell elsewhere, which takes anything")
+		r.note("ssh starts a remote shell, which can run anything")
 	}
 	if len(after) > 0 {
-		r.note("ssh runs a command elsewhere, by a shell that is not known")
+		r.note("ssh runs a remote command with an unknown shell")
 	}
 }
 
@@ -41,6 +41,6 @@ func checkSSH(r *reader, got givens) {
 // sshText examines a host, a user or a jump host. Some versions of ssh insert these unquoted into a line for a shell.
 func sshText(r *reader, w word) {
 	if !w.known || !isPlain(strings.NewReplacer("@", "_", ":", "_", ",", "_", "[", "_", "]", "_", "/", "_", "%", "_").Replace(w.text)) {
-		r.note("ssh may hand a host or a user to a shell that has more than plain characters")
+		r.note("ssh may pass a host or a user with special characters to a shell")
 	}
 }

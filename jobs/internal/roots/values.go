@@ -26,12 +26,12 @@ func (v *values) given(name string) { v.others[name] = true }
 func (v *values) suspect() string {
 	for _, name := range v.used {
 		if v.others[name] || !v.numbers[name] || slices.Contains(told(), name) {
-			return "the line computes with the value of " + name + ", which can hold a command"
+			return "the line evaluates " + name + " as arithmetic, which can run a command"
 		}
 	}
 	for _, name := range v.reread {
 		if v.arrays || slices.Contains(told(), name) || isInteger(name) {
-			return "the value that " + name + " is declared with may be expanded once more, if that is an array"
+			return "the declared value of " + name + " may be expanded again, if it is an array"
 		}
 	}
 	return ""
@@ -43,7 +43,7 @@ func (v *values) declare(name, value string, known, array bool) string {
 	switch {
 	case value != "" && !strings.HasPrefix(value, "("), known && value == "":
 	case known, array:
-		return "the value that " + name + " is declared with is expanded once more"
+		return "the declared value of " + name + " is expanded again"
 	default:
 		v.reread = append(v.reread, name)
 	}
@@ -76,9 +76,9 @@ func (v *values) assign(name string, number bool) string {
 	v.locale = v.locale || slices.Contains(localeNames, name)
 	switch {
 	case Steers(name):
-		return "the line sets " + name + ", which changes what commands run"
+		return "the line sets " + name + ", which changes which commands run"
 	case !number && isInteger(name):
-		return "the line sets " + name + ", whose value the shell computes, and which can hold a command"
+		return "the line sets " + name + ", whose value the shell evaluates as arithmetic, which can run a command"
 	case number:
 		v.numbers[name] = true
 	default:

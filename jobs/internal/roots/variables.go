@@ -42,7 +42,7 @@ const lessFlags = "aAcCeEfFgGiIJKLmMnNqQrRsSuUVwWX~"
 func Given(name, value string) Found {
 	r := &reader{total: newTotal(nil), family: posixFamily}
 	if !r.told(name, value) {
-		r.note(name + " changes what commands run")
+		r.note(name + " changes which commands run")
 	}
 	return r.Found
 }

@@ -37,7 +37,7 @@ type calls struct{ from, until uint }
 func (r *reader) tree() (file *syntax.File, err error) {
 	defer func() {
 		if recover() != nil {
-			file, err = nil, errors.New("the parser gives up on it")
+			file, err = nil, errors.New("the parser failed on it")
 		}
 	}()
 	p := syntax.NewParser(syntax.Variant(r.lang), syntax.KeepComments(true))
@@ -48,7 +48,7 @@ func (r *reader) parse() {
 	r.note(continued(r.src))
 	file, err := r.tree()
 	if err != nil {
-		r.note("the line cannot be read as one of the shell's: " + strings.TrimPrefix(err.Error(), ":"))
+		r.note("the line cannot be parsed: " + strings.TrimPrefix(err.Error(), ":"))
 	}
 	if file == nil {
 		return
@@ -133,7 +133,7 @@ func (r *reader) visit(node syntax.Node) bool {
 	switch n := node.(type) {
 	case *syntax.Stmt:
 		if n.Cmd == nil && r.lang == syntax.LangZsh && len(n.Redirs) > 0 {
-			r.note("a zsh runs a program for a redirection that has no command")
+			r.note("zsh runs a program for a redirection without a command")
 		}
 	case *syntax.CallExpr:
 		r.call(n)
@@ -184,7 +184,7 @@ func (r *reader) visitExpansion(node syntax.Node) {
 			r.backquoted(n)
 		}
 		if n.TempFile || n.ReplyVar {
-			r.note("where ${ …;} ends depends on the shell; write $(…)")
+			r.note("the end of ${ …;} depends on the shell; write $(…)")
 		}
 		r.documents(n, n.Right)
 		r.timed(n)
@@ -214,7 +214,7 @@ func (r *reader) visitExpansion(node syntax.Node) {
 	case *syntax.ArrayElem:
 		r.arithmetic(n.Index)
 	case *syntax.FlagsArithm:
-		r.note("flags of a subscript are not read")
+		r.note("flags of a subscript are not analysed")
 	case *syntax.TestDecl:
 		r.note("the line defines a test")
 	}
@@ -225,7 +225,7 @@ func (r *reader) visitExpansion(node syntax.Node) {
 func (r *reader) timed(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if t, is := n.(*syntax.TimeClause); is && !startsSimple(t.Stmt) {
-			r.note("within a substitution, a bash takes only a simple command behind time")
+			r.note("within a substitution, bash accepts only a simple command after time")
 		}
 		return true
 	})
@@ -250,7 +250,7 @@ func startsSimple(s *syntax.Stmt) bool {
 func (r *reader) array(n *syntax.ArrayExpr) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if _, is := n.(*syntax.ExtGlob); is {
-			r.note("an extended pattern in an array may be an error, behind which the shell goes on with the next line")
+			r.note("an extended pattern in an array may be an error, after which the shell continues with the next line")
 		}
 		return true
 	})
@@ -263,7 +263,7 @@ func (r *reader) pattern(text string) {
 		r.note("parentheses in a pattern can hold code")
 	}
 	if r.family.zsh && strings.Count(text, "}") > strings.Count(text, "{") {
-		r.note("a brace at the end of a word ends a block in zsh")
+		r.note("a brace at the end of a word closes a block in zsh")
 	}
 }
 
@@ -319,7 +319,7 @@ func (r *reader) coprocess(n *syntax.CoprocClause) {
 		}
 	}
 	if !known {
-		r.note("what this coproc runs depends on the shell; write coproc { …; }")
+		r.note("the command of this coproc depends on the shell; write coproc { …; }")
 	}
 }
 
@@ -330,14 +330,14 @@ func (r *reader) quoted(node syntax.Node) {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			if n.Backquotes && strings.Contains(r.source(n), `"`) {
-				r.note("what a quote within backquotes within quotes does depends on the shell")
+				r.note("the meaning of a quote within backquotes within quotes depends on the shell")
 			}
 			return false
 		case *syntax.ProcSubst:
 			return false
 		case *syntax.ParamExp:
 			if !n.Short && strings.ContainsAny(r.source(n), "'\"\\`") {
-				r.note("what quotes within a quoted expansion do depends on the shell")
+				r.note("the meaning of quotes within a quoted expansion depends on the shell")
 			}
 		}
 		return true
@@ -350,10 +350,10 @@ func (r *reader) parameter(n *syntax.ParamExp) {
 		r.shortened(n)
 	}
 	if n.Excl && n.Names == 0 && !isAll(n.Index) {
-		r.note("${!…} names a variable that is not known")
+		r.note("${!…} names an unknown variable")
 	}
 	if n.Flags != nil || n.Width || n.GlobSubst != syntax.OptUnset || n.NestedParam != nil {
-		r.note("flags of an expansion are not read")
+		r.note("flags of an expansion are not analysed")
 	}
 	if n.Index != nil && !isAll(n.Index) {
 		r.arithmetic(n.Index)
@@ -368,7 +368,7 @@ func (r *reader) parameter(n *syntax.ParamExp) {
 	switch n.Exp.Op {
 	case syntax.OtherParamOps:
 		if n.Exp.Word == nil || !strings.Contains("QEAKaUuLk", n.Exp.Word.Lit()) {
-			r.note("${…@P} expands the value once more")
+			r.note("${…@P} expands the value again")
 		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if n.Param != nil {
@@ -385,13 +385,13 @@ func (r *reader) shortened(n *syntax.ParamExp) {
 		name = n.Param.Value
 	}
 	if name == "$" && after != "" && strings.IndexByte("{('", after[0]) >= 0 {
-		r.note("zsh may take the second $ of $$ for the beginning of an expansion")
+		r.note("zsh may take the second $ of $$ for the start of an expansion")
 	}
 	if name == "#" && after != "" && strings.IndexByte("?@*-!$#", after[0]) >= 0 { // the length of another parameter
 		after = after[1:]
 	}
 	if subscripted(after) {
-		r.note("zsh computes the subscript of an expansion; write ${…} before a [")
+		r.note("zsh evaluates the subscript of an expansion; write ${…} before a [")
 	}
 }
 

@@ -114,7 +114,7 @@ func (r *reader) wrapped(name string, args []word) {
 	w := wrappers()[name]
 	switch {
 	case slices.Contains(opaque(), name) || isLoader(name) || isShellLike(name):
-		r.note(name + " runs what it is given, which is not looked into")
+		r.note(name + " runs its arguments, which are not inspected")
 		return
 	case w == nil:
 		return
@@ -162,7 +162,7 @@ func isShellLike(name string) bool {
 func (r *reader) operands(name string, args []word, n int) []word {
 	for ; n > 0 && len(args) > 0; n-- {
 		if !args[0].known {
-			r.note("what " + name + " is given is put together while it runs")
+			r.note("the arguments of " + name + " are known only when the line runs")
 		}
 		args = args[1:]
 	}
@@ -178,7 +178,7 @@ func (r *reader) settings(args []word) []word {
 			break
 		}
 		if args[0].many || !isName(name) && !strings.HasPrefix(name, "BASH_FUNC_") {
-			r.note("whether " + name + "=… is an assignment or a command cannot be told; quote its value")
+			r.note("whether " + name + "=… is an assignment or a command is unknown; quote its value")
 		}
 		r.give(name, value, args[0].known, args[0].known && isDigits(value))
 		args = args[1:]
@@ -191,11 +191,11 @@ func runEnv(r *reader, name string, got givens, rest []word) {
 	for _, o := range got {
 		switch {
 		case split:
-			r.note(name + " takes what is behind -S for more of its text")
+			r.note(name + " takes the words after -S as more of its text")
 		case o.name == "S" || o.name == "split-string":
 			split = true
 			if !o.value.known || strings.ContainsAny(o.value.text, "\\$\"'#-") {
-				r.note(name + " -S splits its text by rules of its own")
+				r.note(name + " -S splits its text by its own rules")
 			}
 			var words []word
 			for field := range strings.FieldsFuncSeq(o.value.text, isASCIISpace) {
@@ -203,7 +203,7 @@ func runEnv(r *reader, name string, got givens, rest []word) {
 			}
 			rest = r.settings(append(words, rest...))
 		case (o.name == "u" || o.name == "unset") && (!o.value.known || Steers(o.value.text)):
-			r.note(name + " -u takes away what commands depend on")
+			r.note(name + " -u removes a variable that commands depend on")
 		}
 	}
 	bare := got.has("i") || got.has("ignore-environment")
@@ -223,7 +223,7 @@ func runSudo(r *reader, name string, got givens, rest []word) {
 		case "s", "i", "e", "shell", "login", "edit":
 			r.note(name + " starts a shell or an editor")
 		case "R", "chroot", "C":
-			r.note(name + " changes what names lead to")
+			r.note(name + " changes which files names refer to")
 		}
 	}
 	r.command(rest)
@@ -237,7 +237,7 @@ func runSu(r *reader, name string, got givens, rest []word) {
 	given := false
 	for len(rest) > 0 {
 		if !rest[0].known {
-			r.note("what su is given is put together while it runs")
+			r.note("the arguments of su are known only when the line runs")
 		}
 		var more givens
 		more, rest = r.options(name, rest[1:], &wrappers()[name].options)
@@ -251,7 +251,7 @@ func runSu(r *reader, name string, got givens, rest []word) {
 		case "s", "shell":
 			r.add(o.value.text)
 			if fam, known := familyOf(o.value.text); !o.value.known || !known || fam != posixFamily && fam != bashFamily {
-				r.note("su runs a shell whose lines cannot be read")
+				r.note("su runs a shell whose lines cannot be analysed")
 			}
 		}
 	}
@@ -277,7 +277,7 @@ func runChrt(r *reader, name string, _ givens, rest []word) {
 		r.command(rest[1:])
 		return
 	}
-	r.note("whether " + name + " is given a priority cannot be told")
+	r.note("whether " + name + " is given a priority is unknown")
 	r.command(rest)
 }
 
@@ -296,7 +296,7 @@ func runXargs(r *reader, name string, got givens, rest []word) {
 				mark = "{}"
 			}
 			if !o.value.known {
-				r.note("what xargs replaces is put together while it runs")
+				r.note("the replacement text of xargs is known only when the line runs")
 			}
 		case "process-slot-var":
 			r.naming(o.value)
@@ -329,9 +329,9 @@ func runFind(r *reader, name string, _ givens, args []word) {
 		w := args[i]
 		switch {
 		case w.many:
-			r.note("what find is given is put together while it runs")
+			r.note("the arguments of find are known only when the line runs")
 		case mayExec(args[i:]):
-			r.note("what find is given may be an -exec")
+			r.note("an argument of find may be -exec")
 		case slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.text):
 			end := i + 1
 			for end < len(args) && !ends(args, end) {
@@ -364,9 +364,9 @@ func runFd(r *reader, name string, _ givens, args []word) {
 	for i, w := range args {
 		switch {
 		case !w.known && (w.many || w.text == "" || w.text[0] == '-'):
-			r.note("what " + name + " is given is put together while it runs")
+			r.note("the arguments of " + name + " are known only when the line runs")
 		case strings.HasPrefix(w.text, "--exec"), strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.ContainsAny(w.text, "xX"):
-			r.note(name + " runs what it is given, which is not looked into")
+			r.note(name + " runs its arguments, which are not inspected")
 			r.command(marked(args[i+1:], "{"))
 			return
 		}
@@ -389,7 +389,7 @@ func runScript(r *reader, name string, got givens, rest []word) {
 			r.command(rest[1:])
 		}
 		if !rest[0].known {
-			r.note("what script is given is put together while it runs")
+			r.note("the arguments of script are known only when the line runs")
 		}
 		var more givens
 		more, rest = r.options(name, rest[1:], &wrappers()[name].options)
@@ -416,7 +416,7 @@ func runTracer(r *reader, name string, got givens, rest []word) {
 		case "E":
 			r.setting(o.value)
 		case "F":
-			r.note(name + " reads a file that is not looked into")
+			r.note(name + " reads a file that is not inspected")
 		}
 	}
 	r.command(rest)

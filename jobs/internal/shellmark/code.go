@@ -9,10 +9,10 @@ import (
 
 var (
 	// ErrNUL is returned for a command that contains a NUL, which cannot be given to any shell.
-	ErrNUL = errors.New("a command cannot have a NUL in it")
+	ErrNUL = errors.New("a command cannot contain a NUL character")
 
 	// ErrEmpty is returned for an empty command, because shells do not report the end of one.
-	ErrEmpty = errors.New("a command of nothing but white space cannot be run")
+	ErrEmpty = errors.New("a command of only white space cannot be run")
 )
 
 // Payload returns the bytes to write to the FIFO, for Trigger to run the command. All marks of the command have the

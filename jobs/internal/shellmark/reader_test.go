@@ -107,7 +107,7 @@ var readings = []struct {
 		marks: []Mark{{Kind: Ready, At: 2}, {Kind: Loaded, Seq: 1, At: 2}, {Kind: Began, At: 12, Seq: 1}},
 	},
 	{
-		name: "erased for a key of somebody else's", in: "$ " + marked("R") + "\r\x1b[K\x1b[B" + marked("R") + "\r\x1b[" + marked("L;1;0"),
+		name: "erased for another key binding", in: "$ " + marked("R") + "\r\x1b[K\x1b[B" + marked("R") + "\r\x1b[" + marked("L;1;0"),
 		out: "$ \r\x1b[K\x1b[B\r\x1b[", marks: []Mark{{Kind: Ready, At: 2}, {Kind: Ready, At: 9}, {Kind: Loaded, Seq: 1, At: 12}},
 	},
 	{

@@ -58,7 +58,7 @@ func TestEndedBeforeTheFirstByte(t *testing.T) {
 	}
 }
 
-func TestCannotBeMade(t *testing.T) {
+func TestCreateFails(t *testing.T) {
 	var told []error
 	no := errors.New("no")
 	s := Open(Options{

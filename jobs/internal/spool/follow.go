@@ -82,7 +82,7 @@ func (s *Stored) review() error {
 	case err != nil:
 		return err
 	case s.isRing && !isMarked:
-		return errors.New("the line behind the newest output is gone that says how far it has come: somebody has changed the file")
+		return errors.New("the line that marks the end of the newest output is gone: another program changed the file")
 	case s.isRing:
 		s.places.start = max(s.places.start, now.start)
 		return nil

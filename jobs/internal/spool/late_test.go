@@ -57,7 +57,7 @@ func TestMadeWhenThereAreDescriptors(t *testing.T) {
 }
 
 // If memory no longer has all bytes that the file lacks, the file is not created: it would have a hole.
-func TestNotMadeWithAHole(t *testing.T) {
+func TestNoFileWithHole(t *testing.T) {
 	isShort := true
 	s, told := shortOf(t, 256, syscall.EMFILE, func() bool { return isShort })
 	for range 5 {
@@ -81,7 +81,7 @@ func TestNotMadeWithAHole(t *testing.T) {
 }
 
 // If there is no descriptor until the end, Finish returns the error.
-func TestNeverMade(t *testing.T) {
+func TestFinishWithoutDescriptor(t *testing.T) {
 	s, told := shortOf(t, 1000, syscall.EMFILE, func() bool { return true })
 	s.append(t, 100)
 	if err := s.Finish(); !errors.Is(err, syscall.EMFILE) || *told != nil {

@@ -100,7 +100,7 @@ func (s *Stored) inOrder(kept []Range, end int64) {
 	}
 }
 
-// Ordered reports whether the file is in readable order, and needs no finishing.
+// Ordered reports whether the file is in readable order. If not, it is to be put in order (see Finish).
 func (s *Stored) Ordered() bool { return !s.isRing }
 
 // Kept returns the ranges that are in the file.

@@ -150,7 +150,7 @@ func private(in *os.Root, name, path string) (*os.Root, error) {
 	return dir, nil
 }
 
-var errNotOurs = errors.New("it is not a directory that shelld has made; it is left alone")
+var errNotOurs = errors.New("it is not a directory that shelld created; it is left alone")
 
 // asMade reports whether a directory has the owner and mode of those that this package makes.
 func asMade(info fs.FileInfo) bool {
@@ -375,11 +375,11 @@ func (f *PastFolder) openOnce(name string, flag int) (*os.File, fs.FileInfo, err
 }
 
 var (
-	errNoFile  = errors.New("it is no ordinary file, and is left alone")
-	errTooLong = errors.New("it is too long to be what shelld has written, and is left alone")
+	errNoFile  = errors.New("it is not a regular file, and is left alone")
+	errTooLong = errors.New("it is too long for a file that shelld wrote, and is left alone")
 
-	errReplaced = errors.New("somebody has replaced it")
-	errRestless = errors.New("it is another file at each look, which is no server's work, and is left alone; try again when whoever replaces it has ended")
+	errReplaced = errors.New("another program replaced it")
+	errRestless = errors.New("another program keeps replacing it, so it is left alone; try again when that program has ended")
 )
 
 // IsForeign reports whether an error of a PastFolder means that shelld cannot have written the file, and not that the
@@ -468,7 +468,7 @@ func (f *PastFolder) Remove() error {
 		return f.absolute(err, "")
 	}
 	if len(others) > 0 {
-		return fmt.Errorf("%s: %s is none of shelld's; the folder is left alone", f.Path(), strings.Join(others[:min(len(others), 3)], ", "))
+		return fmt.Errorf("%s: shelld did not create %s; the folder is left alone", f.Path(), strings.Join(others[:min(len(others), 3)], ", "))
 	}
 	if err := f.remove(func(name string) bool { return name != infoFile }); err != nil {
 		return err

@@ -288,7 +288,7 @@ func TestNotOurs(t *testing.T) {
 	if err := f.RemoveScraps(); err != nil || exists(filepath.Join(folder, ".spool-1")) || exists(filepath.Join(folder, "stdout.txt.new")) {
 		t.Errorf("scraps are left: %v", err)
 	}
-	if err := f.Remove(); err == nil || !strings.Contains(err.Error(), "stdout.txt is none of shelld's") || !exists(filepath.Join(folder, "info.json")) {
+	if err := f.Remove(); err == nil || !strings.Contains(err.Error(), "shelld did not create stdout.txt") || !exists(filepath.Join(folder, "info.json")) {
 		t.Errorf("a folder with something else in it: %v", err)
 	}
 	if err := os.Remove(filepath.Join(folder, "stdout.txt")); err != nil {

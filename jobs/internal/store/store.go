@@ -49,7 +49,7 @@ func OpenTrusting(state, session string) (*Session, error) { return openSession(
 
 func openSession(state, session string, trust bool) (*Session, error) {
 	if session == "" || session != filepath.Base(session) || !filepath.IsLocal(session) {
-		return nil, fmt.Errorf("%q is no name for a session's directory", session)
+		return nil, fmt.Errorf("%q is not a valid name for a session directory", session)
 	}
 	s := &Session{name: session, place: filepath.Clean(state), dir: filepath.Join(state, session)}
 	err := s.openState(state, trust)
@@ -97,7 +97,7 @@ func hasParents(path string) bool {
 }
 
 func errSwapped(path string) error {
-	return &fs.PathError{Op: "open", Path: path, Err: errors.New("somebody has put another directory into its place")}
+	return &fs.PathError{Op: "open", Path: path, Err: errors.New("another program replaced the directory")}
 }
 
 // make creates the session's directory and opens it. If it cannot be opened, make removes it again.

@@ -15,8 +15,8 @@ import (
 const maxLinks = 40
 
 const (
-	errStrangers = unsafeError("it belongs to another user, who could put anything into its place; use a directory of your own")
-	errAnybody   = unsafeError("anybody may rename what is in it; take that right away (chmod o-w), or set the sticky bit (chmod +t)")
+	errStrangers = unsafeError("it belongs to another user, who could replace it; use a directory of your own")
+	errAnybody   = unsafeError("any user may rename its entries; remove that right (chmod o-w), or set the sticky bit (chmod +t)")
 )
 
 // A way follows a path name by name.

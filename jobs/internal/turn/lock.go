@@ -33,6 +33,6 @@ func (l Lock) Wait() {
 // goroutine holds the lock at that moment, Check does not notice, but the race detector does.
 func (l Lock) Check() {
 	if len(l) == 0 {
-		panic("turn: what belongs to a turn was touched while there was none")
+		panic("turn: state that belongs to a turn was accessed outside a turn")
 	}
 }
