@@ -111,11 +111,89 @@ func TestFields(t *testing.T) {
 // generateOne generates the types of one file with these definitions.
 func generateOne(t *testing.T, defs string) string {
 	t.Helper()
-	s, err := generate(fstest.MapFS{"x" + suffix: {Data: []byte(`{"$defs": ` + defs + `}`)}})
+	return string(generateFile(t, `{"$defs": `+defs+`}`).types)
+}
+
+// generateFile generates from one schema file.
+func generateFile(t *testing.T, file string) sources {
+	t.Helper()
+	s, err := generate(fstest.MapFS{"x" + suffix: {Data: []byte(file)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(s.types)
+	return s
+}
+
+// TestTypeScript checks the rules by which a schema becomes a TypeScript type.
+func TestTypeScript(t *testing.T) {
+	source := string(generateFile(t, `{
+		"description": "Do it.",
+		"x-shelld": {"method": "do/it", "kind": "request", "from": "client"},
+		"$defs": {
+			"colour": {"description": "c.", "type": "string", "enum": ["red", "blue"]},
+			"params": {"description": "p.", "type": "object", "required": ["a"], "properties": {
+				"a": {"description": "It ends a comment: */", "type": "integer"},
+				"b": {"description": "x.", "type": ["string", "null"]},
+				"c": {"description": "x.", "type": "array", "minItems": 1, "prefixItems": [{"type": "string"}], "items": {"type": "string"}},
+				"d": {"description": "x.", "type": "object", "additionalProperties": {"type": ["string", "null"]}},
+				"e": {"description": "x.", "type": "object", "propertyNames": {"$ref": "#/$defs/colour"}, "additionalProperties": {"type": "integer"}},
+				"f": {"description": "x.", "oneOf": [{"$ref": "#/$defs/colour"}, {"type": "null"}]},
+				"g": {"description": "x.", "const": true},
+				"h": {"description": "x.", "type": "array", "items": {"type": ["integer", "null"]}},
+				"i-j": {"description": "x.", "type": "object"}
+			}, "not": {"required": ["b", "d"]}},
+			"result": {"description": "r.", "type": "object", "properties": {
+				"text": {"description": "x.", "type": "string"},
+				"base64": {"description": "x.", "type": "string"}
+			}, "oneOf": [{"required": ["text"]}, {"required": ["base64"]}]},
+			"item": {"description": "r.", "type": "object", "x-exactlyOne": ["key", "text"], "properties": {
+				"key": {"description": "x.", "type": "string"},
+				"count": {"description": "x.", "type": "integer"},
+				"text": {"description": "x.", "type": "string"}
+			}, "dependentRequired": {"count": ["key"]}}
+		}
+	}`).typeScript)
+	for _, want := range []string{
+		"export type Colour = 'red' | 'blue';",
+		"export type DoItParams = {",
+		`/** It ends a comment: *\/ */`,
+		"  a: number;",
+		"  b?: string | null;",
+		"  c?: [string, ...string[]];",
+		"  d?: Record<string, string | null>;",
+		"  e?: Partial<Record<Colour, number>>;",
+		"  f?: Colour | null;",
+		"  g?: true;",
+		"  h?: (number | null)[];",
+		"  'i-j'?: Record<string, unknown>;",
+		"} & (\n  | { b?: undefined }\n  | { d?: undefined }\n);",
+		"} & (\n  | { text: string; base64?: undefined }\n  | { base64: string; text?: undefined }\n);",
+		"} & (\n  | { key: string; text?: undefined }\n  | { text: string; key?: undefined; count?: undefined }\n);",
+		"  /** Do it. */\n  'do/it': { params: DoItParams; result: DoItResult };",
+	} {
+		if !strings.Contains(source, want) {
+			t.Errorf("there is no %s in\n%s", want, source)
+		}
+	}
+}
+
+// TestTypeScriptRefusals checks the schemas that Go's types do not mind, but TypeScript's cannot express.
+func TestTypeScriptRefusals(t *testing.T) {
+	for name, test := range map[string]struct{ node, want string }{
+		"unknown keyword":  {`{"type": "string", "deprecated": true}`, "the keyword deprecated is not known here"},
+		"rule without it":  {`{"type": "object", "properties": {}, "dependentSchemas": {}}`, "dependentSchemas without x-exactlyOne"},
+		"not beside types": {`{"type": "string", "not": {"type": "string"}}`, "known only beside properties"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node, err := parse([]byte(`{"$defs": {"a": ` + test.node + `}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := typeScriptSource(map[string]*object{"x": node}); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got error %v, want one with %q", err, test.want)
+			}
+		})
+	}
 }
 
 // TestRefusals checks the schema files that the generator must refuse.

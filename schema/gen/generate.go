@@ -21,11 +21,16 @@ type sources struct {
 	types []byte // types_gen.go
 	rules []byte // rules_gen.go: the rules, the methods, the kinds of error
 	table []byte // types_gen_test.go: the type of each definition
+
+	typeScript []byte // the types of the client for TypeScript
 }
 
-// byName returns the sources by the names of their files.
+// byName returns the sources by the paths of their files, as seen from the schema folder.
 func (s sources) byName() map[string][]byte {
-	return map[string][]byte{"types_gen.go": s.types, "rules_gen.go": s.rules, "types_gen_test.go": s.table}
+	return map[string][]byte{
+		"types_gen.go": s.types, "rules_gen.go": s.rules, "types_gen_test.go": s.table,
+		"../clients/typescript/src/protocol.ts": s.typeScript,
+	}
 }
 
 // generator turns the definitions of all files into Go declarations.
@@ -81,6 +86,9 @@ func (g *generator) sources() (s sources, err error) {
 		"var generatedTypes = map[string]any{\n" + g.table.String() + "}\n"
 	if s.table, err = format.Source([]byte(table)); err != nil {
 		return sources{}, fmt.Errorf("format the table of types: %w", err)
+	}
+	if s.typeScript, err = typeScriptSource(g.files); err != nil {
+		return sources{}, err
 	}
 	return s, nil
 }

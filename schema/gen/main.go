@@ -1,6 +1,6 @@
 // Command gen writes the Go types of the protocol from the schema files, the rules by which the server recognises valid
-// values, and, for tests, a table of definitions and their types. It is run by go generate in the schema folder. Its
-// test fails if the files there are not the ones that it would write.
+// values, for tests a table of definitions and their types, and the types of the clients in other languages. It is run
+// by go generate in the schema folder. Its test fails if the files there are not the ones that it would write.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 
 func main() {
 	in := flag.String("in", "json", "the `folder` of the schema files")
-	out := flag.String("out", ".", "the `folder` to write the *_gen.go and *_gen_test.go to")
+	out := flag.String("out", ".", "the `folder` of the generated files; those of the clients are beside it")
 	flag.Parse()
 	if err := run(*in, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)

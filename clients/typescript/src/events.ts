@@ -1,0 +1,58 @@
+import { onAbort } from './abort.js';
+import { ShelldError } from './errors.js';
+import type { Events } from './protocol.js';
+
+export type EventMethod = Exclude<keyof Events, '$/cancelRequest'>;
+
+/** A notification of the server: its method tells the type of its params. */
+export type Event = { [M in EventMethod]: { method: M; params: Events[M] } }[EventMethod];
+
+/** A reader that is further behind would make this process grow without end. */
+const maxBehind = 10_000;
+
+/**
+ * Makes an iterator of the events that a source pushes. The source is called at once, so that no event is
+ * missed between the call and the first iteration; it returns a function that stops it.
+ */
+export function eventsOf(
+  source: (push: (method: EventMethod, params: object) => void, end: (error?: unknown) => void) => () => void,
+  signal?: AbortSignal,
+): AsyncGenerator<Event, void, void> {
+  const queue: Event[] = [];
+  let over: { error?: unknown } | undefined;
+  let wake = () => {};
+  const end = (error?: unknown) => { over ??= { error }; wake(); };
+  const stopSource = source((method, params) => {
+    if (over) return;
+    if (queue.length >= maxBehind) {
+      return end(new ShelldError('eventsLost', `a reader of events is ${maxBehind} of them behind: read faster, or ask for fewer`));
+    }
+    queue.push({ method, params } as Event);
+    wake();
+  }, end);
+  const abort = () => { queue.length = 0; end(signal!.reason); };
+  const forget = onAbort(signal, abort);
+  if (signal?.aborted) abort();
+  const stop = () => { stopSource(); forget(); };
+  const next = async (): Promise<IteratorResult<Event, void>> => {
+    while (queue.length === 0 && !over) await new Promise<void>((resolve) => { wake = resolve; });
+    const value = queue.shift();
+    if (value) return { done: false, value };
+    stop();
+    if (over?.error !== undefined) throw over.error;
+    return { done: true, value: undefined };
+  };
+  const finish = async (): Promise<IteratorResult<Event, void>> => {
+    end();
+    queue.length = 0;
+    stop();
+    return { done: true, value: undefined };
+  };
+  return {
+    next,
+    return: finish,
+    throw: async (error) => { await finish(); throw error; },
+    [Symbol.asyncIterator]() { return this; },
+    async [Symbol.asyncDispose]() { await finish(); },
+  };
+}

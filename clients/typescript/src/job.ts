@@ -1,0 +1,238 @@
+import { ServerEndedError, ShelldError } from './errors.js';
+import { outputBusy, readLines, readOutput, type Chunk, type LineOptions, type OutputOptions } from './output.js';
+import { pipe, type Pipe, type Terminal } from './pipe.js';
+import { eventsOf, type Event, type EventMethod } from './events.js';
+import type {
+  EventName, Exit, Hint, JobExecParams, JobExecResult, JobExitedParams, JobInfo, JobKillParams, JobScreenParams, JobScreenResult,
+  JobState, JobSubscribeParams, JobSubscribeResult, JobWriteParams, KillReport, SignalTarget, Stream,
+} from './protocol.js';
+import { ExitError, type Shelld } from './shelld.js';
+import { answerOf, waitParams, type Answer, type Until, type WaitOptions } from './wait.js';
+
+export interface ExecOptions extends Omit<JobExecParams, 'handle' | 'command' | '_meta'> {
+  /** Whether an exit code other than 0 is an ExitError. */
+  check?: boolean;
+  /** Withdraws the command: one that runs is interrupted, unless onTimeout says otherwise. */
+  signal?: AbortSignal;
+}
+
+/** The screen as text: a row a line. */
+export type ScreenText = Extract<JobScreenResult, { lines: string[] }>;
+
+/** How long the end of a scope lets the job's processes end by themselves. */
+const disposeGraceMs = 2000;
+
+/** A started command, and everything that it starts. */
+export class Job implements AsyncDisposable {
+  readonly shelld: Shelld;
+  readonly handle: number;
+  /** As of its start. */
+  readonly info: JobInfo;
+  /** Resolves when the command has ended and its output was read; processes that it started may live on. */
+  readonly exit: Promise<Exit>;
+  /** Resolves when nothing of the job is alive. */
+  readonly closed: Promise<void>;
+  /** Why the command could not be run, if its end was that. */
+  hint: Hint | undefined;
+  #wanted: Map<EventName, number>; // how many want it
+  #listeners = new Set<{ event(method: EventMethod, params: object): void; ended(error: unknown): void }>();
+  #reading = false;
+
+  /** @internal */
+  constructor(shelld: Shelld, info: JobInfo, events: readonly EventName[]) {
+    this.shelld = shelld;
+    this.handle = info.handle;
+    this.info = info;
+    this.#wanted = new Map(events.map((name) => [name, 1]));
+    // The client stays alive for a job: one that is forgotten would end with it.
+    const release = shelld.hold();
+    const forget = shelld.route(info.handle, {
+      event: (method, params) => { for (const one of [...this.#listeners]) one.event(method, params); },
+      ended: (error) => { for (const one of [...this.#listeners]) one.ended(error); },
+    });
+    this.exit = new Promise((resolve, reject) => {
+      if (info.exit) resolve(info.exit);
+      this.listen((method, params) => {
+        if (method !== 'job/exited') return;
+        this.hint = (params as JobExitedParams).hint;
+        resolve((params as JobExitedParams).exit);
+      }, reject);
+    });
+    this.closed = new Promise((resolve, reject) => {
+      const done = () => { resolve(); forget(); release(); };
+      if (info.status === 'closed') done();
+      this.listen((method) => { if (method === 'job/closed') done(); }, (error) => { reject(error); forget(); release(); });
+    });
+    // A caller may wait for neither: the request in progress reports the end of the server.
+    this.exit.catch(() => {});
+    this.closed.catch(() => {});
+  }
+
+  get pid(): number {
+    return this.info.pid;
+  }
+
+  /** Waits for the first of these facts. The end of the command, and of the time, ends every wait: see `reason`. */
+  async wait(until: Until | readonly Until[], options: WaitOptions = {}): Promise<Answer> {
+    const params = { handle: this.handle, ...waitParams(until, options) };
+    return answerOf((await this.shelld.request('job/wait', params, options)).outcome);
+  }
+
+  /** Waits until the program asks for input (see `prompt`), or has ended. This needs no pattern. */
+  question(options: WaitOptions = {}): Promise<Answer> {
+    return this.wait({ input: true }, options);
+  }
+
+  /**
+   * Types a line, and waits until the program asks again or has ended; `text` is its output meanwhile.
+   * With `ifWaiting`, the `question.waitId` of an answer, nothing is typed if that question is over.
+   */
+  async answer(line: string, options: WaitOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
+    const { until = { input: true }, ifWaiting } = options;
+    const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait: waitParams(until, options) };
+    if (ifWaiting !== undefined) params.ifWaiting = ifWaiting;
+    return answerOf((await this.shelld.request('job/write', params, options)).outcome!);
+  }
+
+  /** Writes text as it is, or with the options of job/write keys, pastes, mouse events, bytes, the end of input. */
+  async write(input: string | Omit<JobWriteParams, 'handle' | 'wait'>, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    const params = typeof input === 'string' ? { input } : input;
+    await this.shelld.request('job/write', { ...params, handle: this.handle } as JobWriteParams, { signal });
+  }
+
+  /** Presses keys, such as Enter, Up, Ctrl-C, Alt-x, F5. */
+  press(...keys: string[]): Promise<void> {
+    return this.write({ keys } as JobWriteParams);
+  }
+
+  /** Runs a command in this shell, which keeps its directory, variables and functions. There is no time limit by default. */
+  async exec(command: string, options: ExecOptions = {}): Promise<JobExecResult> {
+    const { check, signal, ...params } = options;
+    const result = await this.shelld.request('job/exec', {
+      handle: this.handle, command, timeoutMs: null, onTimeout: 'interrupt', ...params,
+    }, { signal });
+    if (check && result.exitCode !== 0) {
+      throw new ExitError(command, { exitCode: result.exitCode, signal: null, stdout: result.output, stderr: '' });
+    }
+    return result;
+  }
+
+  /** The terminal's screen. */
+  screen(params?: { signal?: AbortSignal; scrollback?: number }): Promise<ScreenText>;
+  screen(params: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal }): Promise<JobScreenResult>;
+  screen({ signal, ...params }: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal } = {}): Promise<JobScreenResult> {
+    return this.shelld.request('job/screen', { ...params, handle: this.handle }, { signal });
+  }
+
+  /** A picture of the terminal: the bytes of a PNG. */
+  async screenshot({ signal }: { signal?: AbortSignal } = {}): Promise<Uint8Array> {
+    const { png } = await this.screen({ format: 'png', signal: signal! });
+    return Buffer.from(png!, 'base64');
+  }
+
+  /** Changes the size of the terminal. */
+  async resize(cols: number, rows: number): Promise<void> {
+    await this.shelld.request('job/resize', { handle: this.handle, cols, rows });
+  }
+
+  /** Reads the output in order. A reader that is slow makes the job wait; see the option whenSlow. One reader at a time. */
+  output(options: OutputOptions = {}): AsyncGenerator<Chunk, void, void> {
+    return readOutput(this, options);
+  }
+
+  /** Reads the output line by line, as output() does. */
+  lines(options: LineOptions = {}): AsyncGenerator<string, void, void> {
+    return readLines(this, options);
+  }
+
+  /** Connects the job with a terminal, such as one of xterm.js, which shows it, types into it and answers its queries. */
+  pipe(terminal: Terminal): Pipe {
+    return pipe(this, terminal);
+  }
+
+  /** The job's events of these names from now on. */
+  async *events(names: readonly Exclude<EventName, 'output'>[], { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Event, void, void> {
+    let ended: (error?: unknown) => void = () => {};
+    const events = eventsOf((push, end) => {
+      ended = end;
+      return this.listen((method, params) => {
+        push(method, params);
+        if (method === 'job/closed') end();
+      }, end);
+    }, signal);
+    this.#want(names, 1);
+    try {
+      await this.subscribe({}).catch((error) => { if (!(error instanceof ShelldError && error.kind === 'jobExited')) throw error; ended(); });
+      for await (const event of events) if (names.some((name) => event.method === `job/${name}`)) yield event;
+    } finally {
+      this.#want(names, -1);
+      this.subscribe({}).catch(() => {});
+      await events.return();
+    }
+  }
+
+  /** Ends the job and everything that it has started: TERM, and after graceMs (5 s) KILL. Reports each process and how it ended. */
+  async kill(options: Omit<JobKillParams, 'handle' | 'group'> & { signal?: AbortSignal } = {}): Promise<KillReport> {
+    const { signal, ...params } = options;
+    return await this.shelld.request('job/kill', { ...params, handle: this.handle } as JobKillParams, { signal }) as KillReport;
+  }
+
+  /** Sends one signal, such as INT, by default to the terminal's foreground process group. */
+  async signal(name: string, target?: SignalTarget): Promise<void> {
+    await this.shelld.request('job/signal', { handle: this.handle, signal: name, ...(target && { target }) });
+  }
+
+  /** Ends the job with everything that it has started, unless that has ended already. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.kill({ graceMs: disposeGraceMs });
+    } catch (error) {
+      // The jobs of a server end with it, and one that is forgotten was closed.
+      if (!(error instanceof ServerEndedError) && !(error instanceof ShelldError && error.kind === 'jobNotFound')) throw error;
+    }
+  }
+
+  /** @internal All output, with the queries of programs, which are the reader's to answer. */
+  outputForTerminal(signal: AbortSignal): AsyncGenerator<Chunk, void, void> {
+    return readOutput(this, { signal, until: 'closed', queries: 'client' });
+  }
+
+  /** @internal Calls back for each event of the job, and for the end of the connection. */
+  listen(event: (method: EventMethod, params: object) => void, ended: (error: unknown) => void): () => void {
+    const listener = { event, ended };
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** @internal Takes the job's one place for a reader of its output, which the job may have waited for. */
+  beginReading(): () => void {
+    if (this.#reading) throw outputBusy(this.handle);
+    this.#reading = true;
+    this.#wanted.set('output', 1);
+    const release = this.shelld.hold();
+    return () => {
+      this.#reading = false;
+      this.#wanted.delete('output');
+      release();
+    };
+  }
+
+  /** @internal */
+  acknowledge(stream: Stream, offset: number): void {
+    this.shelld.notify('job/ack', { handle: this.handle, stream, offset });
+  }
+
+  /** @internal Subscribes to the wanted events; `accept` gets the job's state as of that moment. */
+  async subscribe(params: Omit<JobSubscribeParams, 'handle' | 'events'>, accept?: (state: JobState) => void): Promise<void> {
+    const request = { ...params, handle: this.handle, events: [...this.#wanted.keys()] };
+    await this.shelld.request('job/subscribe', request, { accept: (result: JobSubscribeResult) => accept?.(result.job!) });
+  }
+
+  #want(names: readonly EventName[], more: 1 | -1): void {
+    for (const name of names) {
+      const count = (this.#wanted.get(name) ?? 0) + more;
+      if (count > 0) this.#wanted.set(name, count);
+      else this.#wanted.delete(name);
+    }
+  }
+}

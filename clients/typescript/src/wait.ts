@@ -1,0 +1,75 @@
+import type { Condition, Exit, JobState, Outcome, OutcomeReason, OutcomeScreen, Wait, WaitingForInput } from './protocol.js';
+
+/** A condition of the protocol, where a pattern may be a RegExp; or a RegExp alone. */
+export type Until = RegExp | Condition | (Omit<Extract<Condition, { pattern: string }>, 'pattern' | 'flags'> & { pattern: RegExp });
+
+export interface WaitOptions {
+  /** How long to wait; null: for ever. Default 30 s. The answer's reason is then timeout. */
+  timeoutMs?: number | null;
+  /** Withdraws the request. */
+  signal?: AbortSignal;
+  /** Whether the answer has the screen in place of the output. */
+  screen?: boolean;
+  /** From where output counts. Default: the output that no wait has returned yet. */
+  from?: Wait['from'];
+  /** How many bytes of output the answer has at most. Default 16384. */
+  maxBytes?: number;
+}
+
+/** The outcome of a wait. */
+export interface Answer {
+  /** Which condition held: exit, pattern, input, port …; or timeout, portInUse, patternFailed. */
+  reason: OutcomeReason;
+  /** The index of the condition; null if none of them ended the wait. */
+  index: number | null;
+  /** The job's output meanwhile, without escape sequences and the echo of typed input. */
+  text: string;
+  /** The prompt of the program, if it waits for input; else ''. */
+  prompt: string;
+  /** The wait for input, if there is one. */
+  question: WaitingForInput | undefined;
+  /** How the job ended, if it has. */
+  exit: Exit | undefined;
+  /** The match of a pattern or a port. */
+  match: Outcome['match'];
+  /** The rows of the screen, with the option screen. */
+  screen: OutcomeScreen | undefined;
+  job: JobState;
+}
+
+/** The wait of a request. */
+export function waitParams(until: Until | readonly Until[], options: WaitOptions): Wait {
+  const { timeoutMs, screen, from, maxBytes } = options;
+  return {
+    until: conditions(until),
+    stripEcho: true,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(screen && { format: 'screen' as const }),
+    ...(from !== undefined && { from }),
+    ...(maxBytes !== undefined && { maxBytes }),
+  };
+}
+
+function conditions(until: Until | readonly Until[]): Condition[] {
+  const list = Array.isArray(until) ? until as readonly Until[] : [until as Until];
+  return list.map((one) => {
+    if (one instanceof RegExp) return pattern(one);
+    return (one.pattern instanceof RegExp ? { ...one, ...pattern(one.pattern) } : one) as Condition;
+  });
+}
+
+/** The flags g, y, d and v have no meaning for a wait. */
+function pattern({ source, flags }: RegExp): Extract<Condition, { pattern: string }> {
+  return { pattern: source, flags: flags.replace(/[^imsu]/g, '') };
+}
+
+export function answerOf(outcome: Outcome): Answer {
+  const { reason, index, match, screen, job } = outcome;
+  const question = job.waitingForInput?.waiting ? job.waitingForInput : undefined;
+  return {
+    reason, index, match, screen, job, question,
+    text: Object.values(outcome.output).map((stream) => stream?.text ?? '').join(''),
+    prompt: question?.prompt ?? '',
+    exit: job.exit,
+  };
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Event, ShelldError } from 'shelld';
+import { client, Holders, soon } from './helpers.js';
+
+test('wait tells which fact held', async (t) => {
+  const shelld = await client(t);
+  await using job = await shelld.start('echo one; read x; echo "two 22"; read y; exit 5');
+  const first = await job.wait([/three/, { input: true }]);
+  assert.deepEqual([first.reason, first.index, first.text], ['input', 1, 'one\n']);
+  const second = await job.answer('x', { until: [{ pattern: /TWO (\d+)/i }] });
+  assert.deepEqual([second.reason, second.match?.groups], ['pattern', ['22']]);
+  assert.equal((await job.wait(/never/, { timeoutMs: 0 })).reason, 'timeout');
+  const last = await job.answer('y', { until: { exit: true } });
+  assert.deepEqual([last.reason, last.exit?.code], ['exit', 5]);
+  assert.equal((await job.exit).code, 5);
+  await job.closed;
+});
+
+test('answer: a question that is over is not answered', async (t) => {
+  const shelld = await client(t);
+  await using job = await shelld.start('read -p "first " a; read -p "second " b; echo "$a $b"');
+  const { question } = await job.question();
+  await job.answer('1', { ifWaiting: question!.waitId! });
+  await assert.rejects(job.answer('1', { ifWaiting: question!.waitId! }), ({ kind }: ShelldError) => kind === 'inputNotExpected');
+  assert.equal((await job.answer('2')).text.trim(), '1 2');
+});
+
+test('keys, pastes and signals', async (t) => {
+  const shelld = await client(t);
+  await using cat = await shelld.start(['cat', '-v']);
+  await cat.question();
+  await cat.write({ send: [{ text: 'a' }, { key: 'Up' }, { paste: 'p' }, { key: 'Enter' }] });
+  assert.equal((await cat.wait(/a\^\[\[Ap\r?\n/)).reason, 'pattern');
+  await cat.press('Ctrl-C');
+  assert.deepEqual(await cat.exit, { code: null, signal: 'SIGINT', coreDumped: false, reason: 'signaled' });
+  await using sleep = await shelld.start(['sleep', '1000']);
+  await sleep.signal('USR1', 'leader');
+  assert.equal((await sleep.exit).signal, 'SIGUSR1');
+});
+
+test('a shell remembers, and checks its commands if asked', async (t) => {
+  const shelld = await client(t);
+  await using shell = await shelld.shell();
+  await shell.exec('cd / && f() { echo "f in $PWD"; }');
+  assert.deepEqual([(await shell.exec('f')).output, (await shell.exec('false')).exitCode], ['f in /\n', 1]);
+  await assert.rejects(shell.exec('false', { check: true }), /false ended with exit code 1/);
+  const late = await shell.exec('sleep 1000', { timeoutMs: 100 });
+  assert.deepEqual([late.finished, late.interrupted, late.exitCode], [true, true, 130]);
+});
+
+test('screen, picture and size', async (t) => {
+  const shelld = await client(t);
+  await using job = await shelld.start('printf "top\\033[3;5Hthere"; read x', { cols: 20, rows: 4 });
+  await job.question();
+  assert.deepEqual((await job.screen()).lines, ['top', '', '    there', '']);
+  const png = Buffer.from(await job.screenshot());
+  assert.equal(png.toString('latin1', 1, 4), 'PNG');
+  await job.resize(30, 5);
+  const { cols, rows } = await job.screen({ format: 'cells' });
+  assert.deepEqual([cols, rows], [30, 5]);
+});
+
+test('the end of a scope ends the job and all that it has started', async (t) => {
+  const shelld = await client(t);
+  const holders = new Holders(t);
+  {
+    await using job = await shelld.start(`exec 9>${holders.path}; setsid sleep 1000 & trap '' HUP TERM; echo up; sleep 1000; sleep 1000`);
+    await job.wait(/up/);
+  }
+  await soon(holders.gone, 'the end of the processes');
+});
+
+test('kill reports who was ended how', async (t) => {
+  const shelld = await client(t);
+  const job = await shelld.start(['sleep', '1000']);
+  const report = await job.kill();
+  assert.deepEqual(report.killed, [{ pid: job.pid, command: 'sleep 1000', how: 'SIGTERM' }]);
+  assert.deepEqual(report.survivors, []);
+  await job[Symbol.asyncDispose](); // once more is no error
+  await shelld.request('job/remove', { handle: job.handle });
+  await job[Symbol.asyncDispose]();
+});
+
+test('the end of a job that is over before its start is answered', async (t) => {
+  const shelld = await client(t);
+  const jobs = await Promise.all(Array.from({ length: 50 }, () => shelld.start(['true'])));
+  await soon(Promise.all(jobs.map(({ closed }) => closed)), 'the end');
+  for (const { exit } of jobs) assert.equal((await exit).code, 0);
+});
+
+test('events of one job and of all', async (t) => {
+  const shelld = await client(t);
+  const all: Event[] = [];
+  const over = new AbortController();
+  const collecting = (async () => {
+    for await (const event of shelld.events({ signal: over.signal })) all.push(event);
+  })().catch(() => {});
+  await using job = await shelld.start('read x; printf "\\033]0;titled\\007"; read y', { events: ['waitingForInput'] });
+  await job.question();
+  const titles: string[] = [];
+  const reading = (async () => {
+    for await (const event of job.events(['stateChanged'])) {
+      if (event.method === 'job/stateChanged' && event.params.title) titles.push(event.params.title);
+    }
+  })();
+  await job.answer('x');
+  await job.answer('y');
+  await reading; // ends with the job
+  await job.closed;
+  over.abort();
+  await collecting;
+  assert.deepEqual(titles, ['titled']);
+  const methods = new Set(all.filter((event) => 'handle' in event.params && event.params.handle === job.handle).map(({ method }) => method));
+  assert.deepEqual([...methods].sort(), ['job/closed', 'job/exited', 'job/stateChanged', 'job/waitingForInput']);
+});
+
+test('events can be asked for while output is read', async (t) => {
+  const shelld = await client(t);
+  await using job = await shelld.start('echo one; read x; printf "\\033]0;titled\\007two\\n"; read x; echo three');
+  const lines = job.lines();
+  assert.equal((await lines.next()).value, 'one');
+  const events = job.events(['stateChanged']);
+  const titled = events.next();
+  await job.answer('', { until: /two/ });
+  const event = (await titled).value!;
+  assert.ok(event.method === 'job/stateChanged');
+  await events.return();
+  await job.answer('');
+  const rest: string[] = [];
+  for await (const line of lines) rest.push(line);
+  assert.deepEqual(rest, ['', 'two', '', 'three']);
+});
+
+test('a command that cannot be run is an error with suggestions', async (t) => {
+  const shelld = await client(t);
+  await assert.rejects(shelld.start(['no-such-program-here']), (error: ShelldError) => {
+    assert.equal(error.kind, 'commandNotFound');
+    assert.match(error.message, /^job\/start: there is no command "no-such-program-here"/);
+    return true;
+  });
+  const job = await shelld.start('exec /etc/passwd');
+  assert.equal((await job.exit).code, 126);
+});
