@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/format"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -21,11 +22,15 @@ type sources struct {
 	types []byte // types_gen.go
 	rules []byte // rules_gen.go: the rules, the methods, the kinds of error
 	table []byte // types_gen_test.go: the type of each definition
+
+	clients map[string][]byte // the types in the languages of the clients, by path from the folder of the package
 }
 
 // byName returns the sources by the names of their files.
 func (s sources) byName() map[string][]byte {
-	return map[string][]byte{"types_gen.go": s.types, "rules_gen.go": s.rules, "types_gen_test.go": s.table}
+	files := map[string][]byte{"types_gen.go": s.types, "rules_gen.go": s.rules, "types_gen_test.go": s.table}
+	maps.Copy(files, s.clients)
+	return files
 }
 
 // generator turns the definitions of all files into Go declarations.
@@ -81,6 +86,9 @@ func (g *generator) sources() (s sources, err error) {
 		"var generatedTypes = map[string]any{\n" + g.table.String() + "}\n"
 	if s.table, err = format.Source([]byte(table)); err != nil {
 		return sources{}, fmt.Errorf("format the table of types: %w", err)
+	}
+	if s.clients, err = g.pythonSources(slices.Sorted(maps.Keys(g.files))); err != nil {
+		return sources{}, err
 	}
 	return s, nil
 }

@@ -1,6 +1,6 @@
 // Command gen writes the Go types of the protocol from the schema files, the rules by which the server recognises valid
-// values, and, for tests, a table of definitions and their types. It is run by go generate in the schema folder. Its
-// test fails if the files there are not the ones that it would write.
+// values, and, for tests, a table of definitions and their types. It also writes the types of the client packages. It is
+// run by go generate in the schema folder. Its test fails if the files there are not the ones that it would write.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 
 func main() {
 	in := flag.String("in", "json", "the `folder` of the schema files")
-	out := flag.String("out", ".", "the `folder` to write the *_gen.go and *_gen_test.go to")
+	out := flag.String("out", ".", "the `folder` to write the *_gen.go and *_gen_test.go to; the clients are in ../clients")
 	flag.Parse()
 	if err := run(*in, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
@@ -26,7 +26,11 @@ func run(in, out string) error {
 		return err
 	}
 	for name, source := range s.byName() {
-		if err := os.WriteFile(filepath.Join(out, name), source, 0o644); err != nil {
+		path := filepath.Join(out, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, source, 0o644); err != nil {
 			return err
 		}
 	}
