@@ -48,10 +48,11 @@ CONSTRUCTOR = '''
         self.close()
 '''
 
-CLOSE = '''        try:
-            {call}
-        finally:
-            self._loop.close()
+CLOSE = '''        if not self._loop.closed:
+            try:
+                {call}
+            finally:
+                self._loop.close()
 '''
 
 REQUEST = '''
@@ -117,7 +118,7 @@ def generated():
             continue
         name = CLASSES[node.name]
         base = "(Requests)" if name == "Shelld" else ""
-        what = ast.get_docstring(node).replace(", for asyncio", "")
+        what = (ast.get_docstring(node) or "").replace(", for asyncio", "")
         out += '\n\nclass %s%s:\n    """%s"""\n' % (name, base, what)
         out += CONSTRUCTOR.format(source=node.name, name=name)
         for function in node.body:

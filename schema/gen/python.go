@@ -26,7 +26,7 @@ var pythonOptions = map[string]struct {
 }{
 	"InitializeParams": {"InitializeOptions", []string{"protocolVersion", "clientInfo", "processId", "capabilities"}},
 	"JobRunParams":     {"JobRunOptions", []string{"command", "argv", "timeoutMs"}},
-	"JobStartParams":   {"JobStartOptions", []string{"command", "argv"}},
+	"JobStartParams":   {"JobStartOptions", []string{"command", "argv", "shell"}},
 	"JobExecParams":    {"JobExecOptions", []string{"handle", "command", "timeoutMs", "onTimeout"}},
 	"JobWriteParams":   {"JobWriteOptions", []string{"handle", "input", "keys", "send", "wait"}},
 }

@@ -177,7 +177,6 @@ class AsyncShelld(AsyncRequests):
             raise NotShelld(f"{program} answered initialize without a protocolVersion: name the program shelld", program)
         if result["protocolVersion"] != PROTOCOL_VERSION:
             raise _other_version(program, result["protocolVersion"])
-        self._connection.speaks = True
         return cast("protocol.InitializeResult", result)
 
     async def __aenter__(self) -> "AsyncShelld":
@@ -215,12 +214,15 @@ class AsyncShelld(AsyncRequests):
             raise ExitError(_results.failure_of(command, raw, result), result)
         return result
 
-    def start(self, command: Optional[Command] = None, **options: Unpack[JobStartOptions]) -> AsyncStarting:
+    def start(
+        self, command: Optional[Command] = None, *, shell: Optional[str] = None, **options: Unpack[JobStartOptions]
+    ) -> AsyncStarting:
         """Starts a job on a terminal, or with mode="pipe" on pipes. Without a command it is an interactive shell.
 
-        Use it with a block, at whose end the job ends with all that it started.
+        Use it with a block, at whose end the job ends with all that it started. shell is that for the command.
         """
-        return AsyncStarting(lambda: self._start({**options, **_results.command_of(command)}))
+        named = {"shell": shell} if shell else {}
+        return AsyncStarting(lambda: self._start({**options, **named, **_results.command_of(command)}))
 
     def shell(self, shell: str = "bash", **options: Unpack[JobStartOptions]) -> AsyncStarting:
         """Starts a shell for exec: bash, zsh or fish, without pagers, editors and colours."""
@@ -459,9 +461,11 @@ class AsyncJob:
     async def _output_batches(self) -> AsyncIterator[List[Output]]:
         """Subscribes to the output, and acknowledges each piece when it was taken."""
         shelld = self._shelld
-        if self.handle in shelld._outputs:
-            raise ShelldError(f"the output of job {self.handle} is being read already: leave that iterator first")
         queue: asyncio.Queue[Any] = asyncio.Queue()
+        if self.handle in shelld._outputs:  # there is one subscription for a job
+            shelld._outputs[self.handle].put_nowait(
+                ShelldError(f"another iterator reads the output of job {self.handle} now: have one at a time")
+            )
         shelld._outputs[self.handle] = queue
         wanted = shelld._wanted.get(self.handle, ())
         subscription = {"events": sorted({*wanted, "output", "exited"}), "from": "start", "whenSlow": "block", "encoding": "text"}
@@ -478,14 +482,16 @@ class AsyncJob:
                 return
             async for event in _output_events(queue, job):
                 yield [_piece(event)]
-                shelld._ack(event)
+                if shelld._outputs.get(self.handle) is queue:
+                    shelld._ack(event)
         finally:
-            del shelld._outputs[self.handle]
-            if wanted:
-                restored = {"handle": self.handle, "events": wanted, "whenSlow": "spool"}
-                shelld._connection.post("job/subscribe", restored)
-            else:
-                shelld._connection.post("job/unsubscribe", {"handle": self.handle})
+            if shelld._outputs.get(self.handle) is queue:
+                del shelld._outputs[self.handle]
+                if wanted:
+                    restored = {"handle": self.handle, "events": wanted, "whenSlow": "spool"}
+                    shelld._connection.post("job/subscribe", restored)
+                else:
+                    shelld._connection.post("job/unsubscribe", {"handle": self.handle})
 
     async def _stored_output(self) -> AsyncIterator[List[Output]]:
         """Reads the output of a closed job page by page."""
@@ -493,7 +499,7 @@ class AsyncJob:
         for stream in job["streams"]:
             offset, more = 0, True
             while more:
-                page = await self._shelld.request("job/read", {"handle": self.handle, "stream": stream, "offset": offset})
+                page = await self._request("job/read", {"stream": stream, "offset": offset})
                 yield [_piece({**page, "stream": stream})]
                 offset, more = page["nextOffset"], page["hasMore"]
 

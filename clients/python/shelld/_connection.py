@@ -5,6 +5,7 @@ import asyncio
 import errno
 import itertools
 import json
+import logging
 import os
 import signal
 import sys
@@ -45,7 +46,7 @@ class Connection(asyncio.SubprocessProtocol):
         self._writable: Optional[asyncio.Future[None]] = None  # there while the server does not read
         self._problem: Optional[str] = None  # set when something else than a message came
         self._closing: Optional[asyncio.Task[None]] = None
-        self.speaks = False  # whether initialize was answered
+        self.speaks = False  # whether initialize was answered as a shelld does
         self.ended: asyncio.Future[None] = self._loop.create_future()
 
     @classmethod
@@ -139,10 +140,10 @@ class Connection(asyncio.SubprocessProtocol):
 
     def _check(self) -> None:
         """Raises if no request can be answered any more."""
-        if self.ended.done():
-            raise self._failure()
         if self._closing is not None:
             raise ServerEnded("the connection is closed: connect again")
+        if self.ended.done():
+            raise self._failure()
 
     def _failure(self) -> ShelldError:
         """The error of requests that cannot be answered any more."""
@@ -217,7 +218,10 @@ class Connection(asyncio.SubprocessProtocol):
         self._stderr += data
         del self._stderr[:-_STDERR_KEPT]
         if self._log:
-            self._log(data.decode(errors="replace"))
+            try:
+                self._log(data.decode(errors="replace"))
+            except Exception:
+                logging.getLogger("shelld").exception("the callback log failed")
 
     def _take(self, line: bytes) -> None:
         try:
@@ -256,7 +260,9 @@ class Connection(asyncio.SubprocessProtocol):
         if "error" in message:
             answer.set_exception(RequestError(message["error"]))
         else:
-            answer.set_result(message.get("result"))
+            result = message.get("result")
+            self.speaks = self.speaks or (isinstance(result, dict) and "protocolVersion" in result)
+            answer.set_result(result)
 
     async def _answer(self, question: Dict[str, Any]) -> None:
         """Answers a request of the server. It is cancelled if the server withdraws it."""

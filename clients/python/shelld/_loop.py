@@ -20,6 +20,11 @@ class LoopThread:
         self._thread = threading.Thread(target=self._loop.run_forever, name="shelld", daemon=True)
         self._thread.start()
 
+    @property
+    def closed(self) -> bool:
+        """Whether close was called."""
+        return self._loop.is_closed()
+
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Waits for a coroutine's result. An interrupt (Ctrl-C) cancels it, which withdraws its request."""
         if self._loop.is_closed() or threading.current_thread() is self._thread:

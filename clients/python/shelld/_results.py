@@ -4,7 +4,7 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union, cast
 
 if TYPE_CHECKING:
     from . import protocol
@@ -96,14 +96,19 @@ class Answer:
     """The question that the program asks, if it waits for input."""
     exit: Optional[protocol.Exit]
     """How the job ended, if it has."""
-    screen: Optional[str]
-    """With screen=True: the rows of the terminal."""
+    screen: str
+    """With screen=True: the rows of the terminal, which are "" otherwise."""
     raw: protocol.Outcome = field(repr=False)
 
     @property
     def prompt(self) -> str:
         """The prompt of the question; "" if nothing is asked."""
         return self.question.get("prompt", "") if self.question else ""
+
+    @property
+    def port(self) -> int:
+        """The port that was waited for; 0 if there is none."""
+        return self.match.get("port", 0) if self.match else 0
 
     @property
     def timed_out(self) -> bool:
@@ -119,7 +124,7 @@ def answer_of(raw: protocol.Outcome) -> Answer:
         match=raw.get("match"),
         question=raw["job"].get("waitingForInput"),
         exit=raw["job"].get("exit"),
-        screen="\n".join(screen["lines"]) if screen else None,
+        screen="\n".join(screen["lines"]) if screen else "",
         raw=raw,
     )
 
@@ -196,7 +201,7 @@ class Until(TypedDict, total=False):
 def wait_of(until: Until, timeout: Optional[float], screen: bool) -> protocol.Wait:
     """The wait of the protocol. With screen, the pattern looks at the screen, and the answer has it as well."""
     conditions: List[Dict[str, Any]] = []
-    for name, value in until.items():
+    for name, value in cast(Mapping[str, Any], until).items():
         if name == "pattern":
             conditions.append(_pattern(value, screen))
         elif name == "quiet":

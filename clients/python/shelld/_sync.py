@@ -50,10 +50,11 @@ class Shelld(Requests):
 
     def close(self) -> None:
         """Ends all jobs, and the server."""
-        try:
-            self._loop.call(self._async.close())
-        finally:
-            self._loop.close()
+        if not self._loop.closed:
+            try:
+                self._loop.call(self._async.close())
+            finally:
+                self._loop.close()
 
     def run(
         self, command: Command, *, check: bool = False, timeout: Optional[float] = None, **options: Unpack[JobRunOptions]
@@ -65,12 +66,14 @@ class Shelld(Requests):
         """
         return self._loop.call(self._async.run(command, check=check, timeout=timeout, **options))
 
-    def start(self, command: Optional[Command] = None, **options: Unpack[JobStartOptions]) -> Job:
+    def start(
+        self, command: Optional[Command] = None, *, shell: Optional[str] = None, **options: Unpack[JobStartOptions]
+    ) -> Job:
         """Starts a job on a terminal, or with mode="pipe" on pipes. Without a command it is an interactive shell.
 
-        Use it with a block, at whose end the job ends with all that it started.
+        Use it with a block, at whose end the job ends with all that it started. shell is that for the command.
         """
-        return Job(self._loop, self._loop.call(_started(self._async.start(command, **options))))
+        return Job(self._loop, self._loop.call(_started(self._async.start(command, shell=shell, **options))))
 
     def shell(self, shell: str = "bash", **options: Unpack[JobStartOptions]) -> Job:
         """Starts a shell for exec: bash, zsh or fish, without pagers, editors and colours."""

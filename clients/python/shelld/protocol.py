@@ -3893,10 +3893,6 @@ gets it."""
 class JobStartOptions(TypedDict):
     """The members of JobStartParams that the client's method takes as keywords."""
 
-    shell: NotRequired[str]
-    """The shell that runs command: a path, or a name that is looked for on the job's PATH. Default:
-    platform.shellPath of initialize."""
-
     cwd: NotRequired[str]
     """The directory in which the job starts; a relative one counts from rootDirectory. Symlinks and .. mean
     what they mean to the system. Default: rootDirectory. Errors: badWorkingDirectory, directoryNotAllowed."""
@@ -3997,6 +3993,10 @@ class JobStartParams(JobStartOptions):
     argv: NotRequired[List[str]]
     """A program and its arguments, run without a shell. Excludes command. Errors: commandNotFound,
     permissionDenied."""
+
+    shell: NotRequired[str]
+    """The shell that runs command: a path, or a name that is looked for on the job's PATH. Default:
+    platform.shellPath of initialize."""
 
 
 class JobStartResult(TypedDict):
