@@ -69,6 +69,16 @@ def logged():
         logger.propagate = True
 
 
+async def settle(client):
+    """Returns when the server has answered all requests, the withdrawn ones too.
+
+    The client may send one more for each answer to a withdrawn request, so all has to be answered twice.
+    """
+    for _ in range(2):
+        while (await client.request("server/stats"))["connection"]["requestsInFlight"] > 1:
+            pass
+
+
 def descriptors(pid="self"):
     return len(os.listdir(f"/proc/{pid}/fd"))
 

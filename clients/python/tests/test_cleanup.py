@@ -8,9 +8,9 @@ import sys
 import threading
 import unittest
 
-from .support import descriptors, environment, marker, needs_linux, processes, wait_until_gone
+from .support import descriptors, environment, marker, needs_linux, processes, settle, wait_until_gone
 
-from shelld import connect
+from shelld import AsyncJob, connect
 
 CLIENT = """
 import sys
@@ -26,10 +26,9 @@ INTERRUPTED = """
 import os, signal
 from shelld import connect
 with connect() as shelld:
-    job = shelld.start("echo ready; %s; true", events=["output"])
-    next(shelld.events())
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    shelld.start("%s; true")
     signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
     try:
         shelld.run("%s")
     except KeyboardInterrupt:
@@ -58,20 +57,22 @@ class Cleanup(unittest.IsolatedAsyncioTestCase):
                     await client.request("job/list", {"live": False})  # some are under way when they are cancelled
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
-                    await task
+                    result = await task
+                    if isinstance(result, AsyncJob):  # the start was faster
+                        await result.close()
 
             await cancelled(0)
             before = descriptors(), descriptors(client.pid)
             for first in range(0, 1000, 20):
                 await asyncio.gather(*(cancelled(n) for n in range(first, first + 20)))
             await shell.exec("true")
+            await settle(client)
             kept = [job.handle for job in (shell, *idle)]
             for job in (await client.request("job/list", {"live": True}))["jobs"]:
                 if job["handle"] not in kept:
                     await client.request("job/wait", {"handle": job["handle"], "until": [{"closed": True}]})
             self.assertEqual(processes(command), [])
             self.assertEqual([job["handle"] for job in (await client.request("job/list", {"live": True}))["jobs"]], kept)
-            self.assertEqual((await client.request("server/stats"))["connection"]["requestsInFlight"], 1)
             self.assertEqual(asyncio.all_tasks(), {asyncio.current_task()})
             connection = client._connection
             self.assertEqual((connection._pending, connection._late, connection._questions, client._outputs), ({}, {}, {}, {}))
