@@ -68,6 +68,7 @@ class Cleanup(unittest.IsolatedAsyncioTestCase):
             await shell.exec("true")
             await settle(client)
             kept = [job.handle for job in (shell, *idle)]
+            wait_until_gone(*processes(command))  # an answer may come before the end of what was withdrawn
             for job in (await client.request("job/list", {"live": True}))["jobs"]:
                 if job["handle"] not in kept:
                     await client.request("job/wait", {"handle": job["handle"], "until": [{"closed": True}]})

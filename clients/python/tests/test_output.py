@@ -140,6 +140,14 @@ class Output(unittest.IsolatedAsyncioTestCase):
         kept = sum(len(line) + 1 for line in lines) - len(mark) - 1
         self.assertLessEqual(abs(kept + int(mark.split()[1]) - 588895), 1)  # a line is cut in two, or is not
 
+    async def test_nothing_is_lost_until_it_is_read(self):
+        """What the README says of a program that shall wait for its reader from the first byte on."""
+        job = await self.shelld.start("seq 500000", mode="pipe", events=["output"], whenSlow="block")
+        await job.wait(quiet=0.3)
+        info = (await self.shelld.request("job/get", {"handle": job.handle}))["job"]
+        self.assertLess(info["streams"]["stdout"]["nextOffset"], 3_000_000)
+        self.assertEqual(await self.read(job), [str(number) for number in range(1, 500001)])
+
     async def test_slow_reader_slows_the_program(self):
         async with self.shelld.start("yes", mode="pipe") as job:
             lines = job.lines()
