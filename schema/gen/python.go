@@ -113,7 +113,7 @@ func (w *pythonWriter) definition(file, name string, node *object) error {
 	if isStruct(node) {
 		return w.class(file, name, node)
 	}
-	// Names in an alias are quoted: it is evaluated, and may stand ahead of what it names.
+	// Names in an alias are quoted: Python evaluates it, perhaps ahead of the definition.
 	expression, err := w.typeOf(file, node, true)
 	if err != nil {
 		return err
@@ -323,12 +323,12 @@ func (w *pythonWriter) elementType(file string, node *object, quoted bool) (stri
 	return w.typeOf(file, node, quoted)
 }
 
-// messages declares what comes from the server: its events and requests, each with its method, by which a type checker
-// tells them apart.
+// messages declares the events and requests of the server, each with its method, so that a type checker can
+// distinguish them.
 func (w *pythonWriter) messages(files []string) {
 	for _, kind := range []struct{ kind, suffix, union, description string }{
-		{"notification", "Event", "Event", "What the server reports: method says what, and params has it."},
-		{"request", "Request", "ServerRequest", "What the server asks the client."},
+		{"notification", "Event", "Event", "An event of the server: method is its name."},
+		{"request", "Request", "ServerRequest", "A request of the server to the client."},
 	} {
 		var names []string
 		for _, file := range files {

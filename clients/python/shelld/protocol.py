@@ -4817,7 +4817,7 @@ class LogMessageEvent(TypedDict):
 
 
 Event = Union["JobClosedEvent", "JobCommandFinishedEvent", "JobExitedEvent", "JobOutputEvent", "JobPatternMatchedEvent", "JobScreenChangedEvent", "JobStartedEvent", "JobStateChangedEvent", "JobWaitingForInputEvent", "JobWatchRemovedEvent", "LogMessageEvent"]
-"""What the server reports: method says what, and params has it."""
+"""An event of the server: method is its name."""
 
 
 class ClientConfirmRequest(TypedDict):
@@ -4846,4 +4846,4 @@ class ClientSecretRequest(TypedDict):
 
 
 ServerRequest = Union["ClientConfirmRequest", "ClientSecretRequest"]
-"""What the server asks the client."""
+"""A request of the server to the client."""
