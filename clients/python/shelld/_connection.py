@@ -38,7 +38,7 @@ class Connection(asyncio.SubprocessProtocol):
         self._loop = asyncio.get_running_loop()
         self._ids = itertools.count(1)
         self._pending: Dict[int, asyncio.Future[Any]] = {}
-        self._late: Dict[int, Callable[[Mapping[str, Any]], None]] = {}  # of withdrawn requests
+        self._late: Dict[int, Callable[[Mapping[str, Any]], None]] = {}  # takes the answer of a withdrawn request
         self._questions: Dict[Any, asyncio.Task[None]] = {}  # the server's requests, by their ids
         self._line: List[bytes] = []  # the pieces of an incomplete line
         self._line_length = 0
@@ -82,19 +82,26 @@ class Connection(asyncio.SubprocessProtocol):
         request_id = next(self._ids)
         answer: asyncio.Future[Any] = self._loop.create_future()
         self._pending[request_id] = answer
+        if late:
+            self._late[request_id] = late
         self._send({"id": request_id, "method": method, "params": params})
         try:
             if self._writable is not None:
                 await asyncio.shield(self._writable)
-            return await answer
+            result = await answer
         except asyncio.CancelledError:
             if self._pending.pop(request_id, None):
-                if late:
-                    self._late[request_id] = late
                 self.post("$/cancelRequest", {"id": request_id}, notification=True)
-            elif late and not answer.cancelled() and answer.exception() is None:
-                late({"result": answer.result()})  # it came in the moment of the cancellation
+            else:
+                late = self._late.pop(request_id, None)
+                if late and not answer.cancelled() and answer.exception() is None:
+                    late({"result": answer.result()})  # it came just before the cancellation
             raise
+        except ShelldError:
+            self._late.pop(request_id, None)
+            raise
+        self._late.pop(request_id, None)
+        return result
 
     def post(self, method: str, params: Mapping[str, Any], notification: bool = False) -> None:
         """Sends a notification, or a request whose answer does not matter."""
@@ -251,11 +258,14 @@ class Connection(asyncio.SubprocessProtocol):
         if request_id is None and "error" in message:  # the server could not read a message of ours
             self._fail(f"the server could not read a message: {message['error'].get('message')}")
             return
-        late = self._late.pop(request_id, None) if isinstance(request_id, int) else None
-        if late:
-            late(message)
-        answer = self._pending.pop(request_id, None) if isinstance(request_id, int) else None
+        if not isinstance(request_id, int):
+            return
+        answer = self._pending.pop(request_id, None)
         if answer is None or answer.done():
+            # Its task is cancelled, perhaps in this turn of the loop, and does not know it yet.
+            late = self._late.pop(request_id, None)
+            if late:
+                late(message)
             return
         if "error" in message:
             answer.set_exception(RequestError(message["error"]))

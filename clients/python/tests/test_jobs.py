@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import unittest
+from unittest import mock
 
 from .support import WATCHDOG_S, logged, marker, needs_linux, processes, settle, wait_until_gone
 
@@ -137,6 +138,27 @@ class Jobs(unittest.IsolatedAsyncioTestCase):
         for job in (await self.shelld.request("job/list", {"live": True}))["jobs"]:
             await self.shelld.request("job/wait", {"handle": job["handle"], "until": [{"closed": True}]})
         self.assertEqual(processes(command), [])
+
+    async def test_start_cancelled_as_the_answer_comes(self):
+        """In the same turn of the loop, just before the answer and just after it."""
+        command = marker()
+        connection = self.shelld._connection
+        take = connection._take_answer
+        for cancel_first in (True, False):
+            starting = asyncio.ensure_future(self.shelld.start(command)._start())
+
+            def taken(message):
+                if cancel_first:
+                    starting.cancel()
+                take(message)
+                starting.cancel()
+
+            with mock.patch.object(connection, "_take_answer", taken):
+                with self.assertRaises(asyncio.CancelledError):
+                    await starting
+            await settle(self.shelld)
+            self.assertEqual((await self.shelld.request("job/list", {"live": True}))["jobs"], [])
+            self.assertEqual((processes(command), connection._late), ([], {}))
 
     async def test_wait(self):
         job = await self.shelld.start("echo Ready in 5 ms; read x; read y", name="waits")
