@@ -108,6 +108,56 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// TestPython checks the rules by which a definition becomes a Python type.
+func TestPython(t *testing.T) {
+	s, err := generate(fstest.MapFS{
+		"x" + suffix: {Data: []byte(`{"description": "Starts.", "x-shelld": {"method": "x/start", "kind": "request", "from": "client"}, "$defs": {
+			"colour": {"description": "c.", "type": "string", "enum": ["red", "blue"]},
+			"name": {"description": "n \"quoted\"", "type": "string"},
+			"either": {"description": "e.", "oneOf": [{"type": "integer"}, {"$ref": "#/$defs/params"}, {"type": "null"}]},
+			"params": {"description": "p.", "type": "object", "required": ["a"], "properties": {
+				"a": {"description": "x.", "type": "integer"},
+				"b": {"description": "x.", "type": ["string", "null"]},
+				"c": {"description": "x.", "type": "array", "items": {"$ref": "#/$defs/colour"}},
+				"d": {"description": "x.", "type": "object", "additionalProperties": {"type": "boolean"}},
+				"from": {"description": "y.", "$ref": "#/$defs/name"},
+				"g": {"description": "x.", "const": true}
+			}},
+			"result": {"description": "r.", "type": "object", "properties": {}}
+		}}`)},
+		"y" + suffix: {Data: []byte(`{"description": "Happened.", "x-shelld": {"method": "x/event", "kind": "notification", "from": "server"}, "$defs": {
+			"params": {"description": "p.", "type": "object", "properties": {}}
+		}}`)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, lines := range map[string][]string{
+		pythonTypes: {
+			`Colour = Literal["red", "blue"]`,
+			`Name = str` + "\n" + `"""n "quoted\""""`,
+			`Either = Optional[Union[int, "XStartParams"]]`,
+			`class XStartParams(_XStartParamsKeywords):` + "\n" + `    """p."""`,
+			`    a: int`,
+			`    b: NotRequired[Optional[str]]`,
+			`    c: NotRequired[List[Colour]]`,
+			`    d: NotRequired[Dict[str, bool]]`,
+			`    # y.` + "\n" + `    "from": "NotRequired[Name]",`,
+			`    g: NotRequired[Literal[True]]`,
+			`    method: Literal["x/event"]` + "\n" + `    params: XEventParams`,
+		},
+		pythonRequests: {
+			`async def request(self, method: Literal["x/start"], params: protocol.XStartParams) -> protocol.XStartResult: ...`,
+		},
+	} {
+		for _, want := range lines {
+			if source := string(s.clients[file]); !strings.Contains(source, want+"\n") {
+				t.Errorf("there is no %s in\n%s", want, source)
+			}
+		}
+	}
+}
+
 // generateOne generates the types of one file with these definitions.
 func generateOne(t *testing.T, defs string) string {
 	t.Helper()
@@ -152,7 +202,7 @@ func TestTypeScript(t *testing.T) {
 				"text": {"description": "x.", "type": "string"}
 			}, "dependentRequired": {"count": ["key"]}}
 		}
-	}`).typeScript)
+	}`).clients[typeScriptFile])
 	for _, want := range []string{
 		"export type Colour = 'red' | 'blue';",
 		"export type DoItParams = {",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/format"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,15 +23,14 @@ type sources struct {
 	rules []byte // rules_gen.go: the rules, the methods, the kinds of error
 	table []byte // types_gen_test.go: the type of each definition
 
-	typeScript []byte // the types of the client for TypeScript
+	clients map[string][]byte // the types in the languages of the clients, by path from the folder of the package
 }
 
 // byName returns the sources by the paths of their files, as seen from the schema folder.
 func (s sources) byName() map[string][]byte {
-	return map[string][]byte{
-		"types_gen.go": s.types, "rules_gen.go": s.rules, "types_gen_test.go": s.table,
-		"../clients/typescript/src/protocol.ts": s.typeScript,
-	}
+	files := map[string][]byte{"types_gen.go": s.types, "rules_gen.go": s.rules, "types_gen_test.go": s.table}
+	maps.Copy(files, s.clients)
+	return files
 }
 
 // generator turns the definitions of all files into Go declarations.
@@ -87,7 +87,10 @@ func (g *generator) sources() (s sources, err error) {
 	if s.table, err = format.Source([]byte(table)); err != nil {
 		return sources{}, fmt.Errorf("format the table of types: %w", err)
 	}
-	if s.typeScript, err = typeScriptSource(g.files); err != nil {
+	if s.clients, err = g.pythonSources(slices.Sorted(maps.Keys(g.files))); err != nil {
+		return sources{}, err
+	}
+	if s.clients[typeScriptFile], err = typeScriptSource(g.files); err != nil {
 		return sources{}, err
 	}
 	return s, nil

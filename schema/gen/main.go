@@ -26,7 +26,11 @@ func run(in, out string) error {
 		return err
 	}
 	for name, source := range s.byName() {
-		if err := os.WriteFile(filepath.Join(out, name), source, 0o644); err != nil {
+		path := filepath.Join(out, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, source, 0o644); err != nil {
 			return err
 		}
 	}

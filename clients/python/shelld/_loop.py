@@ -1,0 +1,89 @@
+"""What the blocking client stands on: an event loop in a thread of its own."""
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any, Callable, Coroutine, Deque, Generic, Iterator, TypeVar
+from collections import deque
+
+from ._client import AsyncStream
+from ._errors import ServerEnded, ShelldError
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """Runs an event loop until close. It ends with the process, too: the thread is a daemon."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="shelld", daemon=True)
+        self._thread.start()
+
+    @property
+    def closed(self) -> bool:
+        """Whether close was called."""
+        return self._loop.is_closed()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Waits for a coroutine's result. An interrupt (Ctrl-C) cancels it, which withdraws its request."""
+        if self._loop.is_closed() or threading.current_thread() is self._thread:
+            work.close()
+            if self._loop.is_closed():
+                raise ServerEnded("the connection is closed: connect again")
+            raise ShelldError("a coroutine has called the blocking client: use an ordinary function, or connect() with await")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def make(self, function: Callable[[], T]) -> T:
+        """Calls a function in the loop's thread."""
+
+        async def work() -> T:
+            return function()
+
+        return self.call(work())
+
+    def close(self) -> None:
+        """Ends the loop, with what still runs in it."""
+        if self._loop.is_closed():
+            return
+        self.call(self._cancel_all())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _cancel_all(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()  # type: ignore[union-attr]
+        await asyncio.gather(*others, return_exceptions=True)  # type: ignore[arg-type]
+        await self._loop.shutdown_asyncgens()
+
+
+class Stream(Generic[T]):
+    """An iterator over what comes from the server. It may be left at any time; close leaves it at once."""
+
+    def __init__(self, loop: LoopThread, stream: AsyncStream[T]) -> None:
+        self._loop = loop
+        self._stream = stream
+        self._items: Deque[T] = deque()  # all that is there is taken at once, since a change of threads costs
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        if not self._items:
+            try:
+                self._items.extend(self._loop.call(self._stream.next_batch()))
+            except StopAsyncIteration:
+                raise StopIteration from None
+        return self._items.popleft()
+
+    def close(self) -> None:
+        """Ends the iteration."""
+        self._items.clear()
+        self._loop.call(self._stream.aclose())

@@ -1,0 +1,278 @@
+"""What the methods of a server and a job return."""
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union, cast
+
+if TYPE_CHECKING:
+    from . import protocol
+
+Command = Union[str, Sequence[str]]
+"""A line for the shell, or a program and its arguments, which run without one."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended, and what it wrote. An exit code other than 0 is no error: test ok, or use check=True."""
+
+    exit_code: Optional[int]
+    """None if a signal or a time limit ended it."""
+    signal: Optional[str]
+    """The signal that ended it, such as "SIGTERM"."""
+    stdout: str
+    """What it wrote; of a command on a terminal (mode="pty") all of it."""
+    stderr: str
+    timed_out: bool
+    """Whether timeout ended it, with all that it had started."""
+    truncated: bool
+    """Whether the middle of the output is left out, since it is longer than maxBytes (1 MiB)."""
+    raw: protocol.JobRunResult = field(repr=False)
+    """The answer as it came."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended with exit code 0."""
+        return self.exit_code == 0
+
+
+def result_of(raw: protocol.JobRunResult) -> Result:
+    end = raw["exit"]
+    return Result(
+        exit_code=end["code"] if end else None,
+        signal=end["signal"] if end else None,
+        stdout=raw.get("stdout", raw.get("output", "")),
+        stderr=raw.get("stderr", ""),
+        timed_out=raw["timedOut"] or bool(end and end["reason"] == "timeout"),
+        truncated="truncated" in raw,
+        raw=raw,
+    )
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a command of a shell ended, and what it wrote."""
+
+    output: str
+    exit_code: Optional[int]
+    """None if it has not ended, or was ended without an exit code."""
+    cwd: Optional[str]
+    """The shell's directory after it."""
+    finished: bool
+    """False if it goes on, after a timeout with on_timeout="leave"."""
+    timed_out: bool
+    raw: protocol.JobExecResult = field(repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended with exit code 0."""
+        return self.exit_code == 0
+
+
+def execution_of(raw: protocol.JobExecResult) -> Execution:
+    return Execution(
+        output=raw["output"],
+        exit_code=raw["exitCode"],
+        cwd=raw.get("cwd"),
+        finished=raw["finished"],
+        timed_out=raw["outcome"]["reason"] == "timeout",
+        raw=raw,
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a wait ended, and what the job wrote meanwhile."""
+
+    reason: str
+    """What ended the wait: "exit", "closed", "pattern", "input", "quietMs", "bytes", "port", "portInUse", "command",
+    "timeout" or "patternFailed"."""
+    text: str
+    """The output since the last wait, without escape sequences, and behind answer without the echo of the line."""
+    match: Optional[protocol.Match]
+    """What the pattern or the port has found."""
+    question: Optional[protocol.WaitingForInput]
+    """The question that the program asks, if it waits for input."""
+    exit: Optional[protocol.Exit]
+    """How the job ended, if it has."""
+    screen: str
+    """With screen=True: the rows of the terminal, which are "" otherwise."""
+    raw: protocol.Outcome = field(repr=False)
+
+    @property
+    def prompt(self) -> str:
+        """The prompt of the question; "" if nothing is asked."""
+        return self.question.get("prompt", "") if self.question else ""
+
+    @property
+    def port(self) -> int:
+        """The port that was waited for; 0 if there is none."""
+        return self.match.get("port", 0) if self.match else 0
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the time limit ended the wait, and none of its conditions."""
+        return self.reason == "timeout"
+
+
+def answer_of(raw: protocol.Outcome) -> Answer:
+    screen = raw.get("screen")
+    return Answer(
+        reason=raw["reason"],
+        text="".join(stream.get("text", "") for stream in raw["output"].values()),
+        match=raw.get("match"),
+        question=raw["job"].get("waitingForInput"),
+        exit=raw["job"].get("exit"),
+        screen="\n".join(screen["lines"]) if screen else "",
+        raw=raw,
+    )
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What a job's terminal shows."""
+
+    lines: List[str]
+    cursor: Tuple[int, int]
+    """Row and column, from 0."""
+    cols: int
+    rows: int
+    title: str
+    alternate: bool
+    """Whether a full-screen program has switched to the alternate screen."""
+    raw: protocol.JobScreenResult = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The rows, without the blanks at their ends."""
+        return "\n".join(self.lines)
+
+
+def screen_of(raw: protocol.JobScreenResult) -> Screen:
+    cursor = raw.get("cursor")
+    return Screen(
+        lines=raw.get("lines", []),
+        cursor=(cursor["row"], cursor["col"]) if cursor else (0, 0),
+        cols=raw.get("cols", 0),
+        rows=raw.get("rows", 0),
+        title=raw.get("title", ""),
+        alternate=raw.get("alternate", False),
+        raw=raw,
+    )
+
+
+@dataclass(frozen=True)
+class Output:
+    """A piece of a job's output. Pieces of a stream join without loss, except at a gap."""
+
+    stream: str
+    """"pty", "stdout" or "stderr"."""
+    offset: int
+    """Where data begins in the stream, in bytes."""
+    data: bytes
+    gap: Optional[protocol.Gap] = None
+    """The bytes ahead of this piece that are not kept any more."""
+
+
+class Until(TypedDict, total=False):
+    """What ends a wait. The first that holds does, and the end of the job does in any case."""
+
+    pattern: Union[str, "re.Pattern[str]"]
+    """An ECMAScript regular expression is found in the output; of a compiled one the flags i, m and s count."""
+    port: int
+    """The job listens on this TCP port; 0: on any. If another process does: reason "portInUse"."""
+    input: bool
+    """The program waits for input."""
+    exit: bool
+    """The job's command has ended."""
+    closed: bool
+    """The command and all that it started have ended."""
+    quiet: float
+    """Nothing was written for so many seconds."""
+    bytes: int
+    """So many bytes came."""
+    command: int
+    """The shell's command with this commandId has ended."""
+    from_: protocol.WaitFrom
+    """From where on output counts: an offset, "start", "now" or "unread"."""
+
+
+def wait_of(until: Until, timeout: Optional[float], screen: bool) -> protocol.Wait:
+    """The wait of the protocol. With screen, the pattern looks at the screen, and the answer has it as well."""
+    conditions: List[Dict[str, Any]] = []
+    for name, value in cast(Mapping[str, Any], until).items():
+        if name == "pattern":
+            conditions.append(_pattern(value, screen))
+        elif name == "quiet":
+            conditions.append({"quietMs": milliseconds(value)})
+        elif name != "from_" and value is not False and value is not None:
+            conditions.append({name: value})
+    wait: Any = {"until": conditions, "timeoutMs": milliseconds(timeout)}
+    wait.update({"format": "screen"} if screen else {"stripEcho": True})
+    if "from_" in until:
+        wait["from"] = until["from_"]
+    return wait
+
+
+def _pattern(pattern: Any, screen: bool) -> Dict[str, Any]:
+    condition: Dict[str, Any] = {"pattern": pattern, "on": "screen" if screen else "plain"}
+    if isinstance(pattern, re.Pattern):
+        flags = (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL))
+        condition["pattern"] = pattern.pattern
+        condition["flags"] = "".join(letter for letter, flag in flags if pattern.flags & flag)
+    return condition
+
+
+def milliseconds(seconds: Optional[float]) -> Optional[int]:
+    """The protocol's form of a time; None: no limit."""
+    return None if seconds is None else round(seconds * 1000)
+
+
+def command_of(command: Optional[Command]) -> Dict[str, Any]:
+    """The members of a start for a command; none for an interactive shell."""
+    if command is None:
+        return {}
+    return {"command": command} if isinstance(command, str) else {"argv": list(command)}
+
+
+class LineSplitter:
+    """Joins the pieces of one stream, and splits them into lines, without their ends."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest: List[str] = []
+
+    def feed(self, piece: Output) -> List[str]:
+        """Returns the lines that are complete with this piece. A gap is a line that says so."""
+        lines: List[str] = []
+        if piece.gap:
+            start, end = piece.gap["from"], piece.gap["to"]
+            lines = [*self.end(), f"[shelld: {end - start} bytes omitted here, offsets {start} to {end}]"]
+        first, *others = self._decoder.decode(piece.data).split("\n")
+        self._rest.append(first)
+        if others:
+            complete = ["".join(self._rest), *others[:-1]]
+            self._rest = [others[-1]]
+            lines += [line.rstrip("\r") for line in complete]
+        return lines
+
+    def end(self) -> List[str]:
+        """Returns the last line, if it has no end."""
+        rest = "".join(self._rest) + self._decoder.decode(b"", final=True)
+        self._rest.clear()
+        return [rest.rstrip("\r")] if rest else []
+
+
+def failure_of(command: object, raw: Mapping[str, Any], result: Union[Result, Execution]) -> str:
+    """The message of an ExitError."""
+    if isinstance(result, Result) and result.signal is not None:
+        how = f"was ended by {result.signal}"
+    elif result.timed_out:
+        how = "did not end in time"
+    else:
+        how = f"ended with exit code {result.exit_code}"
+    text = (result.stderr or result.stdout) if isinstance(result, Result) else result.output
+    suggestions = raw.get("hint", {}).get("suggestions")
+    meant = f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""
+    return f"{command!r} {how}{meant}" + (f": {text.strip()[-2000:]}" if text.strip() else "")

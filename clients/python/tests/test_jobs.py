@@ -1,0 +1,342 @@
+"""What the methods of a server and of its jobs do, against the real server."""
+import asyncio
+import contextlib
+import os
+import re
+import socket
+import unittest
+from unittest import mock
+
+from .support import WATCHDOG_S, logged, marker, needs_linux, processes, settle, wait_until_gone
+
+import shelld
+from shelld import connect
+
+
+class Run(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        self.shelld = await connect()
+
+    async def asyncTearDown(self):
+        await self.shelld.close()
+
+    async def test_exit_code_is_no_error(self):
+        result = await self.shelld.run("echo out; echo err >&2; exit 3")
+        self.assertEqual((result.exit_code, result.stdout, result.stderr, result.ok), (3, "out\n", "err\n", False))
+        self.assertTrue((await self.shelld.run("true", check=True)).ok)
+
+    async def test_check(self):
+        with self.assertRaises(shelld.ExitError) as caught:
+            await self.shelld.run("echo oh no >&2; exit 3", check=True)
+        self.assertIn("exit code 3: oh no", str(caught.exception))
+        self.assertEqual(caught.exception.result.exit_code, 3)
+        with self.assertRaises(shelld.ExitError) as caught:
+            await self.shelld.run("kill -KILL $$", check=True)
+        self.assertIn("was ended by SIGKILL", str(caught.exception))
+        with self.assertRaises(shelld.ExitError) as caught:
+            await self.shelld.run("ehco hi", check=True)
+        self.assertIn("did you mean", str(caught.exception))
+
+    async def test_argv(self):
+        result = await self.shelld.run(["printf", "%s|", "a b", "$(id)", "'"])
+        self.assertEqual(result.stdout, "a b|$(id)|'|")
+        with self.assertRaises(shelld.RequestError) as caught:
+            await self.shelld.run(["no-such-program"])
+        self.assertEqual(caught.exception.kind, "commandNotFound")
+
+    async def test_options(self):
+        result = await self.shelld.run("pwd; echo $A", cwd="/", env={"A": "1"}, mode="pty")
+        self.assertEqual(result.stdout, "/\n1\n")
+
+    async def test_long_answer(self):
+        """One line of a megabyte: the default limit of a StreamReader is 64 KiB."""
+        result = await self.shelld.run("head -c 1000000 /dev/zero | tr '\\0' x")
+        self.assertEqual(result.stdout, "x" * 1000000)
+        self.assertFalse(result.truncated)
+        self.assertTrue((await self.shelld.run("head -c 3000000 /dev/zero | tr '\\0' x")).truncated)
+
+    @needs_linux
+    async def test_timeout_ends_the_tree(self):
+        command = marker()
+        result = await self.shelld.run(f"setsid {command} & {command}", timeout=0.3)
+        self.assertTrue(result.timed_out)
+        self.assertEqual(result.raw["exit"]["reason"], "timeout")
+        wait_until_gone(*processes(command))
+
+    @needs_linux
+    async def test_cancel_ends_the_tree(self):
+        command = marker()
+        events = self.shelld.events()
+        running = asyncio.ensure_future(self.shelld.run(f"setsid {command} & echo ready; {command}", events=["output", "closed"]))
+        self.assertEqual((await events.__anext__())["params"]["text"], "ready\n")
+        running.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await running
+        self.assertEqual((await events.__anext__())["method"], "job/closed")
+        self.assertEqual(processes(command), [])
+
+    @needs_linux
+    async def test_wait_for(self):
+        command = marker()
+        with self.assertRaises(asyncio.TimeoutError):
+            await asyncio.wait_for(self.shelld.run(command), 0.2)
+        wait_until_gone(*processes(command))
+
+    async def test_any_request(self):
+        await self.shelld.request("env/set", {"name": "A", "value": "x"})
+        self.assertEqual((await self.shelld.request("env/get", {"name": "A"}))["value"], "x")
+        self.assertEqual((await self.shelld.request("job/list"))["jobs"], [])
+        with self.assertRaises(shelld.RequestError) as caught:
+            await self.shelld.request("job/get", {"handle": 99})
+        self.assertEqual((caught.exception.kind, caught.exception.code), ("jobNotFound", -32010))
+
+    async def test_server(self):
+        self.assertEqual(self.shelld.server["serverInfo"]["name"], "shelld")
+        async with connect(options={"limits": {"maxJobs": 1}}) as other:
+            self.assertEqual(other.server["limits"]["maxJobs"], 1)
+
+
+@needs_linux
+class Jobs(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        self.shelld = await connect()
+
+    async def asyncTearDown(self):
+        await self.shelld.close()
+
+    async def test_block_ends_the_tree(self):
+        command = marker()
+        for failure in (None, ValueError):
+            with contextlib.suppress(ValueError):
+                async with self.shelld.start(f"trap '' TERM; setsid {command} & echo ready; {command}; wait") as job:
+                    await job.wait(pattern="ready")
+                    if failure:
+                        raise failure
+            self.assertEqual(processes(command), [])
+            self.assertEqual((await self.shelld.request("job/list", {"live": True}))["jobs"], [])
+        await job.close()
+
+    async def test_server_block_ends_all(self):
+        command = marker()
+        async with connect() as other:
+            job = await other.start(f"echo ready; {command}; true")
+            await job.wait(pattern="ready")
+            server = other.pid
+        self.assertEqual(processes(command), [])
+        wait_until_gone(server)
+
+    async def test_start_cancelled(self):
+        command = marker()
+        for turns in range(20):
+            starting = asyncio.ensure_future(self.shelld.start([*command.split()])._start())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            starting.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await (await starting).close()
+        await settle(self.shelld)
+        for job in (await self.shelld.request("job/list", {"live": True}))["jobs"]:
+            await self.shelld.request("job/wait", {"handle": job["handle"], "until": [{"closed": True}]})
+        self.assertEqual(processes(command), [])
+
+    async def test_start_cancelled_as_the_answer_comes(self):
+        """In the same turn of the loop, just before the answer and just after it."""
+        command = marker()
+        connection = self.shelld._connection
+        take = connection._take_answer
+        for cancel_first in (True, False):
+            starting = asyncio.ensure_future(self.shelld.start(command)._start())
+
+            def taken(message):
+                if cancel_first:
+                    starting.cancel()
+                take(message)
+                starting.cancel()
+
+            with mock.patch.object(connection, "_take_answer", taken):
+                with self.assertRaises(asyncio.CancelledError):
+                    await starting
+            await settle(self.shelld)
+            self.assertEqual((await self.shelld.request("job/list", {"live": True}))["jobs"], [])
+            self.assertEqual((processes(command), connection._late), ([], {}))
+
+    async def test_wait(self):
+        job = await self.shelld.start("echo Ready in 5 ms; read x; read y", name="waits")
+        answer = await job.wait(pattern=re.compile("^ready in (.*) ms", re.I | re.M))
+        self.assertEqual((answer.reason, answer.match["groups"]), ("pattern", ["5"]))
+        self.assertEqual((await job.wait(quiet=0.05)).reason, "quietMs")
+        self.assertEqual((await job.wait(bytes=6, from_="start")).reason, "bytes")
+        self.assertTrue((await job.wait(pattern="never", timeout=0.05)).timed_out)
+        self.assertEqual((await job.wait(input=True)).reason, "input")
+        again = await self.shelld.job("waits")
+        self.assertEqual(again.handle, job.handle)
+        await again.write("1", appendNewline=True)
+        await job.press("2", "Enter")
+        self.assertEqual((await job.exit())["code"], 0)
+        self.assertEqual((await job.wait(closed=True)).reason, "closed")
+        with self.assertRaises(shelld.RequestError) as caught:
+            await job.write("x")
+        self.assertEqual(caught.exception.kind, "jobExited")
+
+    async def test_wait_cancelled(self):
+        job = await self.shelld.start("sleep 1000")
+        for _ in range(3):
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(job.wait(pattern="never", timeout=None), 0.05)
+        await settle(self.shelld)
+
+    async def test_started(self):
+        job = await self.shelld.start("echo hi", wait={"until": [{"exit": True}]})
+        self.assertEqual(job.started.text, "hi\n")
+
+    async def test_port(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            job = await self.shelld.start("sleep 1000")
+            answer = await job.wait(port=port)
+            self.assertEqual((answer.reason, answer.port, answer.match["pid"]), ("portInUse", port, os.getpid()))
+
+    async def test_questions(self):
+        async with self.shelld.start('read -p "Name? " n; read -p "Age? " a; echo "$n is $a"') as job:
+            self.assertEqual((await job.question()).prompt, "Name?")
+            answer = await job.answer("Ada")
+            self.assertEqual((answer.prompt, answer.text), ("Age?", "Age? "))
+            answer = await job.answer("36")
+            self.assertEqual((answer.reason, answer.exit["code"], answer.text, answer.prompt), ("exit", 0, "Ada is 36\n", ""))
+
+    async def test_exec(self):
+        async with self.shelld.shell() as bash:
+            await bash.exec("cd / && A=1", check=True)
+            result = await bash.exec("echo $A; false")
+            self.assertEqual((result.output, result.exit_code, result.cwd, result.ok), ("1\n", 1, "/", False))
+            with self.assertRaises(shelld.ExitError) as caught:
+                await bash.exec("false", check=True)
+            self.assertIn("exit code 1", str(caught.exception))
+            result = await bash.exec("sleep 1000", timeout=0.2)
+            self.assertTrue(result.timed_out and result.finished)
+            running = asyncio.ensure_future(bash.exec("sleep 2000"))
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(running, 0.2)
+            self.assertEqual((await bash.exec("echo $A")).output, "1\n")
+
+    async def test_screen(self):
+        async with self.shelld.start("printf '\\033]0;title\\007\\033[1mbold\\033[0m'; read x", cols=20, rows=4) as job:
+            await job.question()
+            screen = await job.screen()
+            self.assertEqual((screen.lines[0], screen.cursor, screen.cols, screen.title), ("bold", (0, 4), 20, "title"))
+            self.assertTrue((await job.screenshot()).startswith(b"\x89PNG\r\n"))
+            await job.resize(40, 5)
+            self.assertEqual((await job.screen()).cols, 40)
+
+    async def test_signal_and_kill(self):
+        job = await self.shelld.start("trap 'echo caught' INT; echo ready; while :; do sleep 0.05; done")
+        await job.wait(pattern="ready")
+        await job.signal("INT")
+        self.assertEqual((await job.wait(pattern="caught")).reason, "pattern")
+        report = await job.kill(grace=1)
+        self.assertEqual(report["survivors"], [])
+        self.assertTrue((await job.kill())["alreadyClosed"])
+
+    async def test_events(self):
+        events = self.shelld.events()
+        job = await self.shelld.start("echo 1; sleep 0.1; echo 2", mode="pipe", events=["started", "output", "exited", "closed"])
+        text, methods = "", []
+        async for event in events:
+            methods.append(event["method"])
+            if event["method"] == "job/output":
+                text += event["params"]["text"]
+            if event["method"] == "job/closed":
+                break
+        self.assertEqual((text, methods[0], methods[-2:]), ("1\n2\n", "job/started", ["job/exited", "job/closed"]))
+        self.assertEqual([line async for line in job.lines()], ["1", "2"])
+
+
+class Questions(unittest.IsolatedAsyncioTestCase):
+    ASKS = 'read -s -p "Password: " p; echo; echo "got ${#p}"'
+
+    async def got(self, secret):
+        async with connect(secret=secret) as client, client.start(self.ASKS) as job:
+            return (await job.wait(exit=True)).text
+
+    async def test_secret(self):
+        asked = []
+
+        def function(ask):
+            asked.append(ask["prompt"])
+            return "hunter2"
+
+        async def coroutine(ask):
+            await asyncio.sleep(0)
+            return function(ask)
+
+        for secret in (function, coroutine):
+            self.assertIn("got 7", await self.got(secret))
+        self.assertEqual(asked, ["Password:"] * 2)
+
+    async def test_no_secret(self):
+        """Without a value, and if the callback throws, the program goes on waiting."""
+
+        def throws(ask):
+            raise ValueError("hunter2")
+
+        for secret in (lambda ask: None, throws):
+            asked = asyncio.Event()
+            loop = asyncio.get_running_loop()
+
+            def watched(ask):
+                loop.call_soon_threadsafe(asked.set)
+                return secret(ask)
+
+            with logged() as records:
+                async with connect(secret=watched) as client, client.start(self.ASKS) as job:
+                    await asked.wait()
+                    self.assertTrue((await job.wait(exit=True, timeout=0.2)).timed_out)
+                    self.assertIn("got 3", (await job.answer("abc")).text)
+                if secret is throws:
+                    self.assertIn("callback for client/secret", records.get(timeout=WATCHDOG_S).getMessage())
+
+    async def test_withdrawn(self):
+        """The program is ended while a person is asked."""
+        asked, cancelled = asyncio.Event(), asyncio.Event()
+
+        async def secret(ask):
+            try:
+                asked.set()
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cancelled.set()
+                raise
+
+        async with connect(secret=secret) as client:
+            async with client.start(self.ASKS):
+                await asked.wait()
+            await asyncio.wait_for(cancelled.wait(), WATCHDOG_S)
+            self.assertEqual(client._connection._questions, {})
+
+    async def test_confirm(self):
+        def confirm(ask):
+            if ask["command"] == "throw":
+                raise ValueError
+            return "once" if ask["command"] == "echo yes" else "deny"
+
+        with logged() as records:
+            async with connect(confirm=confirm) as client:
+                self.assertEqual((await client.run("echo yes")).stdout, "yes\n")
+                for command in ("echo no", "throw"):
+                    with self.assertRaises(shelld.RequestError) as caught:
+                        await client.run(command)
+                    self.assertEqual(caught.exception.kind, "confirmationDenied")
+            self.assertIn("client/confirm", records.get(timeout=WATCHDOG_S).getMessage())
+
+    async def test_log(self):
+        async def throws(text):
+            raise ValueError
+
+        logs = []
+        async with connect(args=["serve", "-log", "debug"], log=logs.append) as client:
+            await client.run("true")
+        self.assertTrue(logs)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,173 @@
+"""The output of jobs: complete, in order, with little memory, for early and late readers."""
+import asyncio
+import hashlib
+import resource
+import subprocess
+import sys
+import unittest
+
+from .support import environment, needs_linux
+
+import shelld
+from shelld import connect
+
+BYTES = 100_000_000
+# A million lines of 100 bytes, each another one.
+NUMBERS = 'seq -f "%099.0f" 1 1000000'
+READER = """
+import asyncio, hashlib, resource, sys
+from shelld import connect
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+async def asynchronous(command):
+    async with connect() as shelld, shelld.start(command, mode="pipe") as job:
+        before, digest = peak(), hashlib.sha256()
+        async for line in job.lines():
+            digest.update(line.encode() + b"\\n")
+        print(digest.hexdigest(), peak() - before)
+def blocking(command):
+    with connect() as shelld, shelld.start(command, mode="pipe") as job:
+        before, digest = peak(), hashlib.sha256()
+        for line in job.lines():
+            digest.update(line.encode() + b"\\n")
+        print(digest.hexdigest(), peak() - before)
+def pieces(command):
+    with connect() as shelld, shelld.start(command, mode="pipe") as job:
+        before, digest = peak(), hashlib.sha256()
+        for piece in job.output():
+            digest.update(piece.data)
+        print(digest.hexdigest(), peak() - before)
+if sys.argv[1] == "asynchronous":
+    asyncio.run(asynchronous(sys.argv[2]))
+else:
+    globals()[sys.argv[1]](sys.argv[2])
+"""
+
+
+class Large(unittest.TestCase):
+    def test_checksum_and_memory(self):
+        output = subprocess.run(["bash", "-c", NUMBERS], stdout=subprocess.PIPE, check=True).stdout
+        self.assertEqual(len(output), BYTES)
+        want = hashlib.sha256(output).hexdigest()
+        for reader in ("asynchronous", "blocking", "pieces"):
+            with self.subTest(reader):
+                done = subprocess.run(
+                    [sys.executable, "-c", READER, reader, NUMBERS], env=environment(), stdout=subprocess.PIPE, check=True
+                )
+                digest, megabytes = done.stdout.split()
+                self.assertEqual(digest.decode(), want)
+                self.assertLess(int(megabytes), 30)
+
+
+class Output(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        self.shelld = await connect()
+
+    async def asyncTearDown(self):
+        await self.shelld.close()
+
+    async def test_late_readers(self):
+        job = await self.shelld.start("seq 3; printf 'no end'", mode="pipe")
+        want = ["1", "2", "3", "no end"]
+        for condition in ("exit", "closed"):
+            await job.wait(**{condition: True})
+            for _ in range(2):
+                self.assertEqual([line async for line in job.lines()], want)
+        again = await self.shelld.job(job.handle)
+        self.assertEqual([line async for line in again.lines()], want)
+
+    async def test_closed_was_sent(self):
+        """Of a job whose last event was sent nothing can be subscribed to: the output is read."""
+        events = self.shelld.events()
+        job = await self.shelld.start("seq 30000; printf '\\377'", mode="pipe", events=["closed"])
+        self.assertEqual((await events.__anext__())["method"], "job/closed")
+        self.assertEqual([line async for line in job.lines()], [*map(str, range(1, 30001)), "\ufffd"])
+        self.assertEqual(b"".join([p.data async for p in job.output()])[-3:], b"0\n\xff")
+
+    async def test_left_early(self):
+        job = await self.shelld.start("seq 1000; read x; echo $x")
+        async for line in job.lines():
+            self.assertEqual(line, "1")
+            break
+        old, new = job.lines(), job.lines()
+        self.assertEqual(await old.__anext__(), "1")
+        self.assertEqual(await new.__anext__(), "1")
+        with self.assertRaises(shelld.ShelldError) as caught:
+            await self.rest(old)
+        self.assertIn("another iterator reads the output", str(caught.exception))
+        await job.answer("end")
+        self.assertEqual((await self.rest(new))[-1], "end")
+        self.assertEqual(self.shelld._outputs, {})
+
+    async def rest(self, lines):
+        return [line async for line in lines]
+
+    async def test_reading_while_it_is_answered(self):
+        job = await self.shelld.start('read -p "Name? " n; echo "Hello, $n"')
+        reading = asyncio.ensure_future(self.read(job))
+        await job.question()
+        await job.answer("Ada")
+        self.assertEqual(await reading, ["Name? Ada", "Hello, Ada"])
+
+    async def read(self, job, stream=None):
+        return [line async for line in job.lines(stream)]
+
+    async def test_two_streams(self):
+        job = await self.shelld.start("echo a; echo b >&2; printf c; printf d >&2", mode="pipe")
+        self.assertEqual(await self.read(job, "stdout"), ["a", "c"])
+        self.assertEqual(await self.read(job, "stderr"), ["b", "d"])
+        self.assertEqual(sorted(await self.read(job)), ["a", "b", "c", "d"])
+
+    async def test_background_process_does_not_delay_the_end(self):
+        async with self.shelld.start("sleep 1000 & echo done", mode="pipe") as job:
+            self.assertEqual(await self.read(job), ["done"])
+
+    async def test_characters(self):
+        """Split anywhere, and bytes that are no UTF-8."""
+        command = "printf 'a\\303'; sleep 0.1; printf '\\244\\r'; sleep 0.1; printf '\\n\\342\\202'; sleep 0.1; printf '\\254 \\377 b\\n'"
+        job = await self.shelld.start(command, mode="pipe")
+        self.assertEqual(await self.read(job), ["aä", "€ \ufffd b"])
+
+    async def test_gap(self):
+        """What was dropped before the reader came is a line that says so."""
+        async with connect(options={"limits": {"spoolDiskBytes": 131072, "spoolMemoryBytes": 131072}}) as client:
+            job = await client.start("seq 100000", mode="pipe")
+            await job.exit()
+            lines = await self.read(job)
+        self.assertEqual((lines[0], lines[-1]), ("1", "100000"))
+        (mark,) = [line for line in lines if line.startswith("[shelld: ")]
+        self.assertRegex(mark, r"^\[shelld: \d+ bytes omitted here, offsets \d+ to 588895\]$|^\[shelld: \d+ bytes omitted here, offsets \d+ to \d+\]$")
+        kept = sum(len(line) + 1 for line in lines) - len(mark) - 1
+        self.assertLessEqual(abs(kept + int(mark.split()[1]) - 588895), 1)  # a line is cut in two, or is not
+
+    async def test_nothing_is_lost_until_it_is_read(self):
+        """What the README says of a program that shall wait for its reader from the first byte on."""
+        job = await self.shelld.start("seq 500000", mode="pipe", events=["output"], whenSlow="block")
+        await job.wait(quiet=0.3)
+        info = (await self.shelld.request("job/get", {"handle": job.handle}))["job"]
+        self.assertLess(info["streams"]["stdout"]["nextOffset"], 3_000_000)
+        self.assertEqual(await self.read(job), [str(number) for number in range(1, 500001)])
+
+    async def test_slow_reader_slows_the_program(self):
+        async with self.shelld.start("yes", mode="pipe") as job:
+            lines = job.lines()
+            await lines.__anext__()
+            await job.wait(quiet=0.5)
+            info = (await self.shelld.request("job/get", {"handle": job.handle}))["job"]
+            self.assertLess(info["streams"]["stdout"]["nextOffset"], 64_000_000)
+            self.assertLess(self.shelld._outputs[job.handle].qsize(), 200)
+
+    @needs_linux
+    async def test_events_that_are_not_read(self):
+        """The server keeps what was not taken: here are a window of output and the rest of the events."""
+        events = self.shelld.events()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        job = await self.shelld.start("yes | head -c 50000000", mode="pipe", events=["output", "exited"])
+        await job.exit()
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        self.assertLess(grown, 20_000)
+        self.assertEqual((await events.__anext__())["params"]["offset"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
