@@ -1,4 +1,4 @@
-module shelld
+module shelld.dev/shelld
 
 go 1.26.0
 

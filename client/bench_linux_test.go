@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/client"
+	"shelld.dev/shelld/client"
 )
 
 // BenchmarkRun runs true through a server, and by package os/exec with both outputs captured, in turn:

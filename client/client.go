@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // protocolVersion is the version of the protocol that this package speaks.

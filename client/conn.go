@@ -14,7 +14,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // An Event is a notification of the server.

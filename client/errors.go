@@ -8,7 +8,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // An Error is an error that the server has answered. Decide by Kind; Message is for people, and says what to do.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // Programs begin with these; must ends an example at the first error.

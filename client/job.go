@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // A Job is a started command with everything that it starts.

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // onPipes starts a job without a terminal.

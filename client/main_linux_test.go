@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"shelld/client"
+	"shelld.dev/shelld/client"
 )
 
 // watchdog limits steps that normally take a second.
@@ -120,7 +120,7 @@ func run(m *testing.M) int {
 	os.Setenv("XDG_STATE_HOME", dir)
 	if os.Getenv("SHELLD") == "" {
 		path := filepath.Join(dir, "shelld")
-		if out, err := exec.Command("go", "build", "-o", path, "shelld/cmd/shelld").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", path, "shelld.dev/shelld/cmd/shelld").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
 			return 1
 		}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // A Chunk is a piece of a job's output.

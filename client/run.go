@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // A Command is the command of a job: see [Line], [Argv] and [Shell].

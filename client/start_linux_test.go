@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // TestBadServers: each program that cannot be used is an error that says so, and none is left running.

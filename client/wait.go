@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // A Fact is a condition or an option of a wait. The first condition that holds ends the wait. The end of the job's

@@ -3,7 +3,7 @@ package conformance
 import (
 	"fmt"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // This file has the invariants of shell commands, in all messages that report them.

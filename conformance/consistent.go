@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // This file checks facts that a server reports several times, and must report alike.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // This file has the checks at the end of a session.

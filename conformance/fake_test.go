@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // The test binary is also the server for the tests of the runner: a scripted one with one job, which prints

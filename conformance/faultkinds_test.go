@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A fault is one violation that a server may commit.

@@ -3,7 +3,7 @@
 package conformance
 
 import (
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // answerFaults are faults in answers, and in the form of messages.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // effectFaults are faults in the server's actions: with subscriptions, with requests that it does not carry out

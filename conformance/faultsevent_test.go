@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // eventFaults are faults with events: wrong order, wrong numbers, lost events.

@@ -5,7 +5,7 @@ package conformance
 import (
 	"slices"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // execFaults are faults with the commands of a shell.

@@ -5,7 +5,7 @@ package conformance
 import (
 	"slices"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // searchFaults are faults in the results of a search.

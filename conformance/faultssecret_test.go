@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // secretFaults are faults of a server that asks the client for passwords.

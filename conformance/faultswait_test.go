@@ -3,7 +3,7 @@
 package conformance
 
 import (
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // waitFaults are faults with waits for input: in their reports and in the reactions to them.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 const (

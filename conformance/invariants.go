@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A checker checks the invariants of every session (protocol sections 1, 2 and 5). It receives the messages of

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // TestChosenAgain checks the invariants of jobs with a changed subscription, and of other jobs. A line with "-->"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A jobView is the state of one job, as the connection has received it.

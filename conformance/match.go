@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // vars holds the values of a session's variables.

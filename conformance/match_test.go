@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // TestMatch matches patterns with values; diff is "" or the first difference.

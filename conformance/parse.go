@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A parser reads values of the session language from one text.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // TestProblem checks that the error for a schema violation names the member, in plain words.

@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // The test binary is also a proxy between the suite and a real server:

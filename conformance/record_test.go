@@ -15,9 +15,9 @@ import (
 	"testing/iotest"
 	"time"
 
-	"shelld/conformance"
-	"shelld/conformance/internal/wire"
-	"shelld/conformance/record"
+	"shelld.dev/shelld/conformance"
+	"shelld.dev/shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/record"
 )
 
 // A recordedRun is a running recorder, with the test as its client.

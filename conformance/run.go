@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // defaultWithin bounds each step that awaits a message. It is generous: it shows that nothing will come, not that

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"shelld/conformance/internal/process"
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/process"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // errUsage means that the arguments of a verb are wrong.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // This file tracks which events a client has subscribed to, and how job/subscribe and job/unsubscribe change

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // This file has the steps that send.

@@ -3,7 +3,7 @@ package conformance
 import (
 	"strings"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A vainError says that an awaited message cannot come any more.

@@ -3,7 +3,7 @@ package conformance
 import (
 	"fmt"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A position is a place in a session file. Lines and columns count from 1.

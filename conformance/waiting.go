@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // This file has the invariants of jobs that wait for input.

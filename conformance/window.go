@@ -3,7 +3,7 @@ package conformance
 import (
 	"fmt"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A window checks that the server sends no more output than the window of a client that acknowledges (protocol

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/turn"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/turn"
 )
 
 // These tests simulate the system in a synctest bubble, so that times are exact. They use no patterns, since the

@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/store"
-	"shelld/jobs/internal/turn"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/internal/turn"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // A Persist says where output is kept besides memory.

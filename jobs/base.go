@@ -7,13 +7,13 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/store"
-	"shelld/jobs/internal/turn"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/internal/turn"
+	"shelld.dev/shelld/screen"
 )
 
 // These interfaces are the job's view of the operating system. Their implementations are keeper.Keeper and the types of

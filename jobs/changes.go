@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 type (

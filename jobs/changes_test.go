@@ -7,8 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/screen"
 )
 
 // changes returns the changes reported to a sink, each with the offset that it follows.

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/roots"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/roots"
 )
 
 // A confirmedMsg brings back a request after the answer of a person.

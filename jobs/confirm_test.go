@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A person receives the questions. The test answers them.

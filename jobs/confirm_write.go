@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/roots"
+	"shelld.dev/shelld/jobs/internal/roots"
 )
 
 // A write that needs a person's confirmation holds back the writes behind it, so that input is typed in the order in

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A plan opens a job's directory and holds it until the job runs. The held directory is checked against the directories

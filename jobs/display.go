@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"shelld/jobs/internal/view"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/view"
+	"shelld.dev/shelld/screen"
 )
 
 // A display holds what the programs of a terminal job send to the terminal besides text to show (properties and

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/probe"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/probe"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/store"
 )
 
 // A Finding is the result of a probe of one thing that a server can use.

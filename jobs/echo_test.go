@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/follow"
+	"shelld.dev/shelld/jobs/internal/follow"
 )
 
 // typing writes text with a wait into a fake job, which takes all of it.

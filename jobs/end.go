@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/names"
-	"shelld/jobs/internal/plain"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/names"
+	"shelld.dev/shelld/jobs/internal/plain"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // The end of a job goes through its parts, each of which has a share in it.

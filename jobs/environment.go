@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // The environment of a job has these layers, each on top of the one before:

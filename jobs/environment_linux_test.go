@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // printed returns the output of a new job.

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/plain"
-	"shelld/jobs/internal/roots"
-	"shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/plain"
+	"shelld.dev/shelld/jobs/internal/roots"
+	"shelld.dev/shelld/jobs/internal/shellmark"
 )
 
 // mostExecs bounds the number of commands that wait for one shell, and mostExecText their total length. A single

@@ -6,10 +6,10 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/shellmark"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A command is interrupted when it times out or its request is canceled. One interrupt is not enough: a shell loses one

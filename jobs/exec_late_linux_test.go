@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/shellmark"
 )
 
 // If a command times out when the shell has it but has not begun it, it is interrupted like a running one. The answer

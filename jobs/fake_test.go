@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A fakeProcess is a simulated process tree: the test sends the events of its keeper.

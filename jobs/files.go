@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // This file handles the output files of a job. Code that accesses the files runs in goroutines of its own, since a disk

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/storedtest"
+	"shelld.dev/shelld/jobs/internal/storedtest"
 )
 
 // These tests run real processes whose output is kept in real files.

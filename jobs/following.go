@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/follow"
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/view"
+	"shelld.dev/shelld/jobs/internal/follow"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/view"
 )
 
 // The waits own the job's follower (package follow), which searches the output for their patterns. It calls the methods

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/view"
+	"shelld.dev/shelld/jobs/internal/view"
 )
 
 // A client that is notified of screen changes and patterns that are searched on the screen both need the state of a

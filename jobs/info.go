@@ -7,12 +7,12 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/jobs/internal/echo"
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/names"
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/view"
+	"shelld.dev/shelld/jobs/internal/echo"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/names"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/view"
 )
 
 // Status is the stage of a job's life.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 type (

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 // These tests simulate the system in a synctest bubble.

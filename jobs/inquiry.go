@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // An inquiry is a helper program that the server runs to find something out, such as a shell's version or the

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/plain"
+	"shelld.dev/shelld/jobs/internal/plain"
 )
 
 // A Job is one started command and every process that it starts. Its actor takes turns. The goroutine that holds the

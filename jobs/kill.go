@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // A killReq is a kill that has not been answered.

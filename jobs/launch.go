@@ -6,9 +6,9 @@ import (
 	"os"
 	"syscall"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // launched is a running process and its connections.

@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode"
 
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/redact"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/redact"
 )
 
 // A server that an editor or a desktop has started often lacks the variables that the user's start files set, above all

@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/follow"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/redact"
-	"shelld/jobs/internal/shellmark"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/follow"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/redact"
+	"shelld.dev/shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // smallRead is the size of the buffer that a stream holds while it is quiet. A stream borrows a buffer of largeRead

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/match"
 )
 
 var long = flag.Bool("long", false, "run the long forms of tests")

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A Manager holds the jobs of one server.

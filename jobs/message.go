@@ -5,10 +5,10 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/names"
-	"shelld/jobs/internal/turn"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/names"
+	"shelld.dev/shelld/jobs/internal/turn"
+	"shelld.dev/shelld/screen"
 )
 
 // A message is a request or a notification from another goroutine to a job. A turn takes the messages in their order

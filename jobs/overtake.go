@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A signal key is a byte that the terminal turns into a signal when it arrives, usually an interrupt. A person who

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/turn"
+	"shelld.dev/shelld/jobs/internal/turn"
 )
 
 // An actor runs the turns of one job, and owns its parts. Only the files that make, start and remove jobs use it. All

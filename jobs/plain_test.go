@@ -3,7 +3,7 @@ package jobs
 import (
 	"testing"
 
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 func TestExcerptOfAMissingStream(t *testing.T) {

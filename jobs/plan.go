@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A plan is a resolved spec: the program to start, its directory, environment and limits.

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"syscall"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/shellfiles"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/shellfiles"
 )
 
 // PlatformInfo describes the features of this machine's system for a server.

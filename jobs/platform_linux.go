@@ -1,6 +1,6 @@
 package jobs
 
-import "shelld/jobs/internal/proc"
+import "shelld.dev/shelld/jobs/internal/proc"
 
 // Platform returns the features of this machine's system for a server.
 func Platform() PlatformInfo {

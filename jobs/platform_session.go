@@ -2,7 +2,7 @@
 
 package jobs
 
-import "shelld/jobs/internal/proc"
+import "shelld.dev/shelld/jobs/internal/proc"
 
 // sessionPlatform describes a Unix on which the server itself is the parent of its jobs' commands: macOS, and Linux if
 // Options.WithoutKeepers is set.

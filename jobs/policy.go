@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/roots"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/roots"
 )
 
 // A CommandPolicy selects the commands that may be started, by the roots of a start (see package roots).

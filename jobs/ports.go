@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/ports"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/ports"
 )
 
 // A program that begins to listen sends no event. So while a wait with the condition port is armed, the server probes

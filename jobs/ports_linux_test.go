@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/ports"
+	"shelld.dev/shelld/jobs/internal/ports"
 )
 
 // These tests run this program again as a server: "serve WORD… NETWORK ADDRESS".

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/ports"
+	"shelld.dev/shelld/jobs/internal/ports"
 )
 
 // A fakePorts simulates the listeners of the system.

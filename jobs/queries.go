@@ -3,7 +3,7 @@ package jobs
 import (
 	"math"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 // A program queries its terminal for its type, its abilities and its contents, and waits for the answer: some programs

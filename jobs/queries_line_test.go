@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A query for a colour is not answered in canonical mode. The answer looks like a command with a path, and such a

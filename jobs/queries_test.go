@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 const whoAmI = "\x1b[?62;22c"

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A queued is an input that waits until the kernel takes it.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"shelld/jobs/internal/plain"
+	"shelld.dev/shelld/jobs/internal/plain"
 )
 
 // readsPart has the read cursors of a job, and the reads that are not answered yet.

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"shelld/jobs/internal/cast"
-	"shelld/jobs/internal/names"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/redact"
-	"shelld/jobs/internal/store"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/cast"
+	"shelld.dev/shelld/jobs/internal/names"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/redact"
+	"shelld.dev/shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // A recording is a job's session.cast file and its writer. Events are noted at the place where they happen, with their

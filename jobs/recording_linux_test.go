@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/storedtest"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/storedtest"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // These tests record real programs.

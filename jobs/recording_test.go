@@ -18,10 +18,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/cast"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/store"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/cast"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // startRecorded starts a simulated job that is recorded, and returns the path of the recording.

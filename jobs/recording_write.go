@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"shelld/jobs/internal/cast"
+	"shelld.dev/shelld/jobs/internal/cast"
 )
 
 // run owns the recording's file: it creates it, writes the notes to it and closes it.

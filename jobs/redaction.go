@@ -9,10 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/ports"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/redact"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/ports"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/redact"
 )
 
 // A redaction removes a job's secret values from all that the job shows. If there are no secrets, the cost is the load

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 const hunter = "hunter2hunter2" // 14 bytes

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // A slowDrain reports each Drain to the test, which answers it.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/search"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/search"
 )
 
 // A SearchSpec is a request to search stored output.

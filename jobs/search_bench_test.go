@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 var searchMiB = flag.Int("searchmib", 64, "how many MiB of output BenchmarkSearch searches")

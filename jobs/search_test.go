@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/search"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/search"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // searchable returns a manager with jobs with these outputs. Each stream keeps as many bytes as memory allows.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 // Only the person at the client should type a password, and no other party should see it. If the client answers

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 var asks = inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Password, Confidence: inputwait.Exact, PID: 7, Why: "it reads"}

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"sync"
 
-	"shelld/jobs/internal/echo"
-	"shelld/jobs/internal/names"
-	"shelld/jobs/internal/proc"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/echo"
+	"shelld.dev/shelld/jobs/internal/names"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/screen"
 )
 
 // A typing collects the bytes of an input. When it grows, it wipes its old memory, since that may contain a secret.

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/cast"
-	"shelld/jobs/internal/ports"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/internal/cast"
+	"shelld.dev/shelld/jobs/internal/ports"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/store"
 )
 
 // services are what the jobs of a server share, and what they need of it. A Manager embeds them. They know no job.

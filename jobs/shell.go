@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/roots"
-	"shelld/jobs/internal/shellfiles"
-	"shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/roots"
+	"shelld.dev/shelld/jobs/internal/shellfiles"
+	"shelld.dev/shelld/jobs/internal/shellmark"
 )
 
 // A shell with integration (package shellmark) is a job that reports by marks in its output: when it reads a line,

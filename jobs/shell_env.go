@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/redact"
-	"shelld/jobs/internal/roots"
-	"shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/redact"
+	"shelld.dev/shelld/jobs/internal/roots"
+	"shelld.dev/shelld/jobs/internal/shellmark"
 )
 
 // The server reads and changes the environment of a shell with integration by hidden code, which the shell runs

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/shellfiles"
-	"shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/shellfiles"
+	"shelld.dev/shelld/jobs/internal/shellmark"
 )
 
 // A fakeShell is a simulated shell with integration: the test reads the commands handed to it, and writes its marks.

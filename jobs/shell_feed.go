@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/shellfiles"
-	"shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/shellfiles"
+	"shelld.dev/shelld/jobs/internal/shellmark"
 )
 
 // A shell with integration reads the commands that it should run from a pipe that only it and the server use. So a

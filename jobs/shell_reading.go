@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/shellmark"
 )
 
 // Marks can be missing: an interrupt while a prompt is drawn discards the rest of the prompt, and pasted text contains

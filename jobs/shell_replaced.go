@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/shellmark"
 )
 
 // If another program replaces a shell (exec), no mark reports it: the command that caused it just does not end. The

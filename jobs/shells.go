@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"shelld/jobs/internal/probe"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/probe"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A Syntax is the notation that a family of shells has for the parts of most command lines.

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/store"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // If there were no descriptors at the end of a job, its final info.json is written when there are some again, even

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // Shutdown ends every job: TERM, the grace, KILL. It returns when no process of a job is alive, or when it has given up

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/ports"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/ports"
 )
 
 // An ID is a job's handle. Handles count up from 1, and the server never reuses one while it runs.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A StartResult is a started job and the outcome of its wait, nil if it has none.

@@ -3,8 +3,8 @@
 package jobs
 
 import (
-	"shelld/jobs/internal/direct"
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/direct"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // directly is the starter for jobs without keepers.

@@ -2,7 +2,7 @@
 
 package jobs
 
-import "shelld/jobs/internal/keeper"
+import "shelld.dev/shelld/jobs/internal/keeper"
 
 // keepers is the starter for jobs with keepers. It is also the starter on systems that cannot run jobs: each start
 // fails there.

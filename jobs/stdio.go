@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A stdio holds the standard descriptors of a pipe job while it is being started: pipes to the server, and files that

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/storedtest"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/storedtest"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // These tests are about the files that a server leaves to later ones (package stored), and about what it does with the

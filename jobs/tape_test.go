@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A tape is a simulated input of a terminal. It takes as many bytes as the test allows, and keeps them. Like a

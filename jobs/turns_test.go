@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // An idleSource implements Idle like the real source: it returns true if the output that was read is stored.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/cast"
+	"shelld.dev/shelld/jobs/internal/cast"
 )
 
 // A logBuffer is a log that can be read while other goroutines write to it.

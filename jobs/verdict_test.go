@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // If a leader ends by itself just when its time is over, the reason is not the timeout. If the timeout has ended it, it

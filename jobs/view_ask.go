@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/view"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/view"
+	"shelld.dev/shelld/screen"
 )
 
 // A screenReq is a request for the screen, which is drawn in a goroutine of its own.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"shelld/jobs/internal/view"
+	"shelld.dev/shelld/jobs/internal/view"
 )
 
 // screen returns the screen of the job's terminal.

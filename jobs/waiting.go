@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/view"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/view"
 )
 
 // The server detects whether a job waits for input by a probe: it examines the system calls in which

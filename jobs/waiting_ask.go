@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"shelld/jobs/internal/plain"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/plain"
+	"shelld.dev/shelld/screen"
 )
 
 // Two requests need to know once whether a job waits for input: job/get, and a write that is meant for one wait

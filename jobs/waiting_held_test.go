@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 // overtaken makes output come during each probe, so that none counts. A probe may still be running when the job's

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // A storedJob is a simulated job whose info.json says whether it waits for input. No client has asked for that.

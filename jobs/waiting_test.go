@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/follow"
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/follow"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 // A fakeLooker returns the verdict that the test has set, and records the times of the probes.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/echo"
-	"shelld/jobs/internal/view"
+	"shelld.dev/shelld/jobs/internal/echo"
+	"shelld.dev/shelld/jobs/internal/view"
 )
 
 // firstLook is the minimum time that a wait may search the stored output, whatever its timeout: a timeout of

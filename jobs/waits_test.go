@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 func pattern(p string) Condition { return Condition{Kind: UntilPattern, Watch: WatchSpec{Pattern: p}} }

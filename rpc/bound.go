@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file keeps messages within maxMessageBytes if they carry text that others have chosen: a command line, the

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 const smallLimit = 1 << 20 // the smallest maxMessageBytes

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 func TestCancelWait(t *testing.T) {

@@ -1,8 +1,8 @@
 package rpc
 
 import (
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // stateChanged returns the notification for a change.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // TestChunksAreFilled: a flood fills its chunks, and arrives completely.

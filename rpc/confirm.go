@@ -3,8 +3,8 @@ package rpc
 import (
 	"encoding/json"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // confirmPolicy returns the policy that initialize asks for. Without the client's capability, no question can be asked.

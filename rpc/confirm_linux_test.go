@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // confirms returns the params of an initialize with which every action needs confirmation.

@@ -1,8 +1,8 @@
 package rpc
 
 import (
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // done answers a request with a fixed result when pending is done.

@@ -3,7 +3,7 @@ package rpc_test
 import (
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 func TestSignals(t *testing.T) {

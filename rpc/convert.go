@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // This file converts the engine's values to those of the wire and back. It makes no decisions.

@@ -3,7 +3,7 @@ package rpc
 import (
 	"io"
 
-	"shelld/jobs"
+	"shelld.dev/shelld/jobs"
 )
 
 // A DirectWriter can also write without blocking. If the output of [Serve] is one, small messages are sent without

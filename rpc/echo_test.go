@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // asks writes input with a wait that its own echo would end if it counted.

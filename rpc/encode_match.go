@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // appendMatched appends the params of job/patternMatched to dst. Clients wait for matches, and encoding/json took as

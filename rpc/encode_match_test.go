@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestAppendMatched: the params of a match are encoded as encoding/json would do it. One of them has every member set,

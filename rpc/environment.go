@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 func (s *Server) envGet(r *request) error {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestVariables: a variable that is set exists for later starts, in the order of the requests. A secret one is shown

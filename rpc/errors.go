@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // JSON-RPC's own error codes.

@@ -6,10 +6,10 @@ import (
 	"io"
 	"log"
 
-	"shelld/client"
-	"shelld/jobs"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // A server and a client in one process, with pipes between them. A server that is a child process is used alike,

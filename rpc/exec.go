@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 const defaultHistory = 100

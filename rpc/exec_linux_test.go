@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // shell starts a bash without startup files, and returns its handle.

@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 func ended(id int64, text string) jobs.Event {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // These tests compare how a job ends with the kernel's status of such an end, in both modes, one table for each kind of

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 func fileText(t *testing.T, path ...string) string {

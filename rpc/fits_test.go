@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestEverythingFits: a client never gets messages longer than its maxMessageBytes, however long a command line is and

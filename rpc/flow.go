@@ -7,8 +7,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // This file handles output that a client is slow to take: how much of it may be on its way (the window), and what

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // group returns the live jobs of a group, including those that are starting, by handle.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // merged adds members to params, given as pairs of a name and a value.

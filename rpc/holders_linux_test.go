@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // holders are commands whose children outlive the leader, and hold its descriptors, terminal or session.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"testing"
 
-	"shelld/jobs"
-	"shelld/rpc"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/rpc"
 )
 
 // BenchmarkInitialize measures the time from the request to its answer, on a running server.

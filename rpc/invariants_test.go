@@ -7,7 +7,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // A checker checks every message of a session for properties that always hold: its schema, in both directions; each

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // The defaults of protocol sections 3 and 4.

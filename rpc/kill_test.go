@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 func TestKill(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // unlisted returns a complaint if an error is not listed in the schema: for one of the methods that were called with

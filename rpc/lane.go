@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // The limits of the events that are queued for a client that does not read. They hold even if matches and ends of

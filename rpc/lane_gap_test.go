@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // A heard is a lane that reports a match to the test.

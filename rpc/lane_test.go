@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // A gate is a stdout that accepts nothing until it is opened.

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"shelld/jobs"
-	"shelld/jobs/stored"
-	"shelld/schema"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/jobs/stored"
+	"shelld.dev/shelld/schema"
+	"shelld.dev/shelld/screen"
 )
 
 // protocolVersion is the version that this server speaks.

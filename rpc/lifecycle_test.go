@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 type none struct{}

@@ -1,8 +1,8 @@
 package rpc
 
 import (
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // setLimits sets the limits of a job in its spec.

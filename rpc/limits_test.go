@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // limitText returns how a job ended, as exitText does, with the limit.

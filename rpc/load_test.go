@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // scaled returns the number of repetitions of a test: all with -long, many with -ci, and few otherwise, since the

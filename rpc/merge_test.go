@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 func titled(title string) jobs.Event {

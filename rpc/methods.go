@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // A handler begins a request. It runs on the reading goroutine, in the order in which requests arrived, and must not

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // quietJob starts a pipe job without streams: all its output goes to one file.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs"
+	"shelld.dev/shelld/jobs"
 )
 
 const (

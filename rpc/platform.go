@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // platformGet returns the platform as initialize does, and the shells. For their versions it may have to run them.

@@ -3,8 +3,8 @@ package rpc
 import (
 	"slices"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // portCondition converts the condition port to the engine's. at is the JSON pointer of the condition in its params, for

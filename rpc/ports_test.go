@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // TestPortsAsTheyAreTold: ports that were not searched for are absent, and so are unknown values.

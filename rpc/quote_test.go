@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestRunNotUTF8: bytes that are not UTF-8 never replace the text of a stream; they are beside it.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // readBytes reads and returns the text, or the decoded bytes.

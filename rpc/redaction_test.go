@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // TestSecretsAreNotSent: no message to the client, and no log record, contains a secret value: neither output, events

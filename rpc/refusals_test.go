@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // A refusal is a request that a server must refuse, with the facts that help to correct it. All are sent in one

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // The server has requests of its own, which the client answers. Their path:

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // A bulk is a client that pipelines requests for long answers and keeps none of them.

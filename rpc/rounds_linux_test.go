@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"shelld/client"
-	"shelld/jobs"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // rounds returns how many starts and ends TestRoundsLeaveNothing makes, and after how many of them it begins to

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 func TestRun(t *testing.T) {

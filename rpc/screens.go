@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"shelld/jobs"
-	"shelld/schema"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
+	"shelld.dev/shelld/screen"
 )
 
 // screenFormats are the formats of job/screen.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs"
-	"shelld/schema"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
+	"shelld.dev/shelld/screen"
 )
 
 // TestScreenIsBounded: a screen that does not fit is not encoded as a whole and then refused: the encoded part is about

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // screen returns the screen of a job's terminal.

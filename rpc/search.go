@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strings"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 const hunter = "hunter2hunter2"

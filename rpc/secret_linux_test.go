@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // ask waits for the n-th request of the server, counted from 1, which must be a client/secret.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestReadSecret: an answer is read according to its schema, and no error contains a part of the answer.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // sent writes to a job and returns the answer.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // maxInFlight is the maximum number of unanswered requests of a connection.

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // watchdog limits every wait of these tests. Nothing in them takes a tenth of it.

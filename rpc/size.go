@@ -3,7 +3,7 @@ package rpc
 import (
 	"unicode/utf8"
 
-	"shelld/jobs"
+	"shelld.dev/shelld/jobs"
 )
 
 // sizeOf returns roughly the maximum number of bytes of JSON in an answer for a result of the engine: its texts, and

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs"
+	"shelld.dev/shelld/jobs"
 )
 
 // TestTextSize: an answer that counts as small must not be long in JSON.

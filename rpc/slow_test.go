@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // leastWindow is the minimum of windowBytes.

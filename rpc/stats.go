@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 func (s *Server) serverStats(r *request) error {

@@ -3,8 +3,8 @@ package rpc
 import (
 	"encoding/json"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // setStdio sets the job's standard descriptors in its spec.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // given returns the descriptors of this process that refer to files in a directory, or to a stdin text of a job.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestStdinText: the job reads exactly the text and then the end, whatever its size and content, and inputQueueBytes

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"shelld/jobs"
-	"shelld/jobs/stored"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/jobs/stored"
+	"shelld.dev/shelld/schema"
 )
 
 // infoFile returns the content of info.json, which is stored beside a job's output.

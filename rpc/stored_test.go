@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs"
-	"shelld/jobs/stored"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/jobs/stored"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // storedInfo reads a job's info.json, which must fit its schema.

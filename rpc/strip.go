@@ -3,9 +3,9 @@ package rpc
 import (
 	"bytes"
 
-	"shelld/jobs"
-	"shelld/schema"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
+	"shelld.dev/shelld/screen"
 )
 
 // A client that feeds a terminal of its own gets the output without the queries that the server answers, since that

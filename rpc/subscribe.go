@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // A hearing is the set of a job's events that a client wants, and how it wants them. Its map is never changed, but

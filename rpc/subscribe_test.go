@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // subscribe changes the subscription to a job. The checker checks the messages before and after the answer.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // TestMethodTables: the methods that a client sends according to the schema are exactly those that have handlers.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestTooManyInFlight: a request beyond the limit is refused, whatever its method, until one of the others is answered.

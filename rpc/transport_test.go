@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // ids are spelled in every way that JSON allows.

@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // checkOutcome checks how a wait ended: its reason and index ("-" for null).

@@ -3,8 +3,8 @@ package rpc
 import (
 	"encoding/json"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // inputDetection returns how reliably this server, on this machine, detects that a job waits for input.

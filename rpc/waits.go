@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // watchSpec converts a watch to the engine's spec. at is the JSON pointer of its pattern in its params, for errors.

@@ -3,9 +3,9 @@ package rpc
 import (
 	"encoding/base64"
 
-	"shelld/jobs"
-	"shelld/schema"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
+	"shelld.dev/shelld/screen"
 )
 
 func (s *Server) jobWrite(r *request) error {

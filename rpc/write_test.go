@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // hexOf is a job on a raw terminal that shows the first n bytes of its input in hex.

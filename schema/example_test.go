@@ -3,7 +3,7 @@ package schema_test
 import (
 	"fmt"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // ValidateParams reports every member that does not fit, with a near name if one is misspelled.

@@ -3,7 +3,7 @@ package screen_test
 import (
 	"fmt"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 // A Terminal draws what a program prints, and a Snapshot is its screen at one moment.

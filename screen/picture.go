@@ -3,7 +3,7 @@ package screen
 import (
 	"fmt"
 
-	"shelld/screen/font"
+	"shelld.dev/shelld/screen/font"
 )
 
 // The size of a cell in pixels. A wide character has two cells.

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"unicode"
 
-	"shelld/screen/font"
+	"shelld.dev/shelld/screen/font"
 )
 
 // A glyph is the picture of a character: pixels of its colour, and paler ones if it had to be made narrower.

@@ -1,6 +1,6 @@
 package screen
 
-import "shelld/screen/font"
+import "shelld.dev/shelld/screen/font"
 
 // joins reports whether a character is drawn to meet its neighbours: lines, blocks, dots in a grid. Bold and italic do
 // not change it, so that no gaps open.

@@ -9,9 +9,9 @@ import (
 	"io"
 	"strings"
 
-	"shelld/client"
-	"shelld/jobs"
-	"shelld/rpc"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/rpc"
 )
 
 // A Server is a server with pipes between it and a client.

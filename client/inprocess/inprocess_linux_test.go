@@ -8,9 +8,9 @@ import (
 	"os"
 	"testing"
 
-	"shelld/client"
-	"shelld/client/inprocess"
-	"shelld/rpc"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/client/inprocess"
+	"shelld.dev/shelld/rpc"
 )
 
 // TestMain keeps the servers' files out of the user's directory.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"shelld/cmd/internal/base"
+	"shelld.dev/shelld/cmd/internal/base"
 )
 
 // This file asks the person at a host whose protocol version has no second try of a call. The SDK could do it too, but

@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // beforeCallingAgain is the last version of MCP whose hosts get questions while a call waits.

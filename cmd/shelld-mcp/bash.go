@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file has the tool of Gemini CLI's first shell: execute_bash_command.

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // closes waits until a job is closed.

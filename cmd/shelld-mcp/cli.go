@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file has CliGetPlatform and CliRun, of the CLI Tools Specification. Its other tools have a file each.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file has CliEnv, of the CLI Tools Specification.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file parses the input of CliWrite: text with keys such as {enter}.

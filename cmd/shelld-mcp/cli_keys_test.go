@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestInvalidBraceKeys gives CliWrite braces that mean something else, as in shells: they are rejected, and never taken for

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file has CliRead, of the CLI Tools Specification.

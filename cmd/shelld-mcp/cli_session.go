@@ -15,7 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file has CliSession of the CLI Tools Specification, and finds sessions by their IDs. A session is a job with a

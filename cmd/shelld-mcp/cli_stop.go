@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file has CliStop, of the CLI Tools Specification.

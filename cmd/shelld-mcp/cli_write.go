@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file has CliWrite, of the CLI Tools Specification. Its keys are in cli_keys.go.

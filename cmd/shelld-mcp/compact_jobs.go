@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file has shell_jobs, of the compact set.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestHostCannotAsk makes calls that a person must allow, from a host that cannot ask.

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // A wire is a server in this process, as seen by a host that writes bytes.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"shelld/schema"
-	"shelld/screen"
+	"shelld.dev/shelld/schema"
+	"shelld.dev/shelld/screen"
 )
 
 // controls contains control characters of every kind. Shown as it is, it changes a terminal.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestEnds ends the server in each possible way, with jobs and a call in flight: nothing remains.

@@ -8,11 +8,11 @@ import (
 	"os"
 	"sync"
 
-	"shelld/client"
-	"shelld/client/inprocess"
-	"shelld/cmd/internal/base"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/client/inprocess"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // An engine is a server of the Shell Server Protocol in this process, with its one client.

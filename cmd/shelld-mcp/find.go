@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file finds the job that a model means, and makes the answers if there is none.

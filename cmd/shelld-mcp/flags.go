@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"shelld/cmd/internal/base"
-	"shelld/schema"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/schema"
 )
 
 // A config contains the values of the flags.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestWrongFlags checks that an error in the flags is one line of our own text, with a suggestion.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file has the tools of the design for Gemini CLI: run_shell_command, send_input, jobs and kill.

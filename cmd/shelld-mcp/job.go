@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"sync"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // A job has the names by which the host may call a job, and the offset of its unread output. All other information is

@@ -33,7 +33,7 @@ import (
 
 	"golang.org/x/term"
 
-	"shelld/cmd/internal/base"
+	"shelld.dev/shelld/cmd/internal/base"
 )
 
 func main() {

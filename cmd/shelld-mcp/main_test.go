@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"shelld/cmd/internal/basetest"
+	"shelld.dev/shelld/cmd/internal/basetest"
 )
 
 func TestMain(m *testing.M) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // A model may use the name that another tool has for a parameter; the error then suggests the right one.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // Models write patterns for output as the tools return it: in lines that end in LF. The server matches the terminal's

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"shelld/cmd/internal/base"
+	"shelld.dev/shelld/cmd/internal/base"
 )
 
 // A process is the program itself, started as by a host.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // progressEvery is the interval between progress notifications. Hosts that end a call after a minute without a message

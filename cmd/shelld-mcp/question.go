@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode"
 
-	"shelld/cmd/internal/base"
-	"shelld/schema"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/schema"
 )
 
 // A question asks a person about a call.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // The output of jobs is available as resources: shelld://job/HANDLE/PART, with a handle or a sessionId as HANDLE.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file has the tools of Gemini CLI's interactive shell mode: read_shell and write_to_shell.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file decides when a wait is over: if the program waits for input, or has finished its output for now.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"shelld/cmd/internal/base"
-	"shelld/schema"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/schema"
 )
 
 // orEmpty and orNone return the seeds' words for an empty text.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // Each job has one cursor for the unread output, shared by all tools. So no output is returned twice, whichever tools

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // This file translates the server's errors for a model. The server names the members of its own requests, and suggests

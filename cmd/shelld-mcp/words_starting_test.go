@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // TestStartingShell checks that errors about a shell without a first prompt, or one that takes no commands, are in

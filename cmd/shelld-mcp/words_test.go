@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestWrongParams sends invalid parameters: each error contains the tool's own name of the parameter, its value, and

@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // These benchmarks measure the whole product: a server process, its pipes, the protocol. Each has a bare counterpart

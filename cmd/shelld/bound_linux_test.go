@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // These servers run on a system that lacks something. The lack is set up in a process that then becomes the server:

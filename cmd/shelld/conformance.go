@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/term"
 
-	"shelld/cmd/internal/base"
-	"shelld/conformance"
-	"shelld/schema"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/conformance"
+	"shelld.dev/shelld/schema"
 )
 
 func conformanceCommand() *base.Command {

@@ -7,8 +7,8 @@ import (
 	"path"
 	"strings"
 
-	"shelld/conformance"
-	"shelld/schema"
+	"shelld.dev/shelld/conformance"
+	"shelld.dev/shelld/schema"
 )
 
 // chooseSessions returns the sessions with these names, in their order: a name is a session file, a directory of such

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"syscall"
 
-	"shelld/conformance"
+	"shelld.dev/shelld/conformance"
 )
 
 // A conformanceProgress passes results on to a report, and shows the progress of the run.

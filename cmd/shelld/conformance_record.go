@@ -8,10 +8,10 @@ import (
 	"strings"
 	"syscall"
 
-	"shelld/cmd/internal/base"
-	"shelld/conformance"
-	"shelld/conformance/record"
-	"shelld/schema"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/conformance"
+	"shelld.dev/shelld/conformance/record"
+	"shelld.dev/shelld/schema"
 )
 
 func recordCommand() *base.Command {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/conformance"
-	"shelld/schema"
+	"shelld.dev/shelld/conformance"
+	"shelld.dev/shelld/schema"
 )
 
 // A recordClient drives a server through "shelld conformance record".

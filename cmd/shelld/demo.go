@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"shelld/cmd/internal/base"
+	"shelld.dev/shelld/cmd/internal/base"
 )
 
 // demoTimeout limits the whole demo. It takes about a second.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 // root is the directory of the project, seen from this package.

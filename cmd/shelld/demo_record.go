@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // A demoRecord collects the events of the demo's one job. It checks each event against the guarantees of the protocol:

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"syscall"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // A demoSession contains a server process, the events that it has sent, and the data that steps pass to later steps.

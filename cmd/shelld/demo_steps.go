@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // demoPrompt is the prompt of our sh. No shell has it by default.

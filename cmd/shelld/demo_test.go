@@ -13,9 +13,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"shelld/client"
-	"shelld/cmd/internal/base"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/schema"
 )
 
 // TestDemo runs the demo at several widths.

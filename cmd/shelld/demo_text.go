@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"shelld/cmd/internal/base"
+	"shelld.dev/shelld/cmd/internal/base"
 )
 
 // terminalText makes a program's output readable: it keeps the lines, and makes every control character visible.

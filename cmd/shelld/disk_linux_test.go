@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // A diskServer is a server with a disk that a test causes trouble with.

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // A troubled server has a disk that rejects writes after a while, during which jobs write, and a client that reads

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/cmd/internal/base"
-	"shelld/jobs"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/jobs"
 )
 
 // A diagnosis is the output of doctor.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"shelld/client"
-	"shelld/client/inprocess"
-	"shelld/jobs"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/client/inprocess"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // trialTime limits all trials together. They take a tenth of a second; a shell that reports its version slowly may take

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"shelld/client"
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // examined returns the output of doctor after a shell script has prepared the environment.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 
-	"shelld/client"
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 // Doctor must report whether jobs can be run even if PATH is wrong. So it looks for the programs that it runs outside

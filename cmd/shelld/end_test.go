@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // A served is a server process with a job, and our ends of its pipes.

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // These benchmarks run many processes: a tree that is ended, and a thousand jobs that are started and ended. Like those

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // A serverEnd is one of the ways in which a server ends, as described in docs/ending.md.

@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // An escaped is a server whose jobs must start within one directory, with an attacker that tries to get them out. All

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // The tests of job/exec drive the binary as any client does. They compare its answers with a table

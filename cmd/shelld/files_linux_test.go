@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // TestFilesOutliveTheServer kills the server: the files contain all output that a client has received.

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // floodBytes is the output of one run of BenchmarkOutput.

@@ -16,9 +16,9 @@ import (
 
 	"golang.org/x/term"
 
-	"shelld/cmd/internal/base"
-	"shelld/jobs/stored"
-	"shelld/rpc"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/jobs/stored"
+	"shelld.dev/shelld/rpc"
 )
 
 // A jobsRun runs a subcommand of "shelld jobs".

@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"shelld/cmd/internal/base"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // follow prints the last lines of a job's output and then new output, until the job writes no more.

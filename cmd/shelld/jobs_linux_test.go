@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/stored"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/jobs/stored"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // leave has a server run commands to their ends, and shuts it down. It returns the session's name.

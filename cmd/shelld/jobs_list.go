@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"shelld/cmd/internal/base"
-	"shelld/jobs/stored"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/jobs/stored"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // A storedJob is a job as list and show print it in JSON.

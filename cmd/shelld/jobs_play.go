@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/term"
 
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 func playFlags(fs *flag.FlagSet) jobsRun {

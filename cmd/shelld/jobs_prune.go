@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 func pruneFlags(fs *flag.FlagSet) jobsRun {

@@ -11,9 +11,9 @@ import (
 	"os"
 	"strings"
 
-	"shelld/cmd/internal/base"
-	"shelld/jobs"
-	"shelld/schema"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
 )
 
 func screenFlags(fs *flag.FlagSet) jobsRun {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"shelld/cmd/internal/base"
-	"shelld/jobs"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // errNothing means that no line has matched; nothing is printed for it.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"shelld/cmd/internal/base"
-	"shelld/jobs"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 func tailFlags(fs *flag.FlagSet) jobsRun {

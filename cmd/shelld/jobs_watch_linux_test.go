@@ -17,7 +17,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // jobsUntil runs "shelld jobs" until its output matches: a server writes info.json with a delay.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/conformance"
-	"shelld/schema"
+	"shelld.dev/shelld/conformance"
+	"shelld.dev/shelld/schema"
 )
 
 // keeperlessName is the name of this binary as a server that runs jobs as on macOS.

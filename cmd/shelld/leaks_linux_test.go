@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // knownSecrets are the variables in which well-known programs keep their secrets.

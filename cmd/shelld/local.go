@@ -5,10 +5,10 @@ import (
 	"log/slog"
 	"os"
 
-	"shelld/client"
-	"shelld/client/inprocess"
-	"shelld/cmd/internal/base"
-	"shelld/rpc"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/client/inprocess"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/rpc"
 )
 
 // A localServer is a server in this process, with its client.

@@ -7,7 +7,7 @@ package main
 import (
 	"os"
 
-	"shelld/cmd/internal/base"
+	"shelld.dev/shelld/cmd/internal/base"
 )
 
 func main() {

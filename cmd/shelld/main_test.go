@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/cmd/internal/basetest"
+	"shelld.dev/shelld/cmd/internal/basetest"
 )
 
 func TestMain(m *testing.M) {

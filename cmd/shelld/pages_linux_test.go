@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // pages returns the Markdown pages of the project, relative to root.

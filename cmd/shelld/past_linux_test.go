@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // A ruler is output in which every byte shows its position: lines of 4096 bytes that begin with their offset.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 // TestRecordingOutlivesTheServer kills the server: the recording is valid up to its last whole line, and the partial

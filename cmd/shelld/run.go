@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/cmd/internal/base"
+	"shelld.dev/shelld/cmd/internal/base"
 )
 
 // These are the exit statuses of run that are not the command's own: those of env(1), nohup(1), timeout(1) and the

@@ -11,8 +11,8 @@ import (
 	"os"
 	"syscall"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 const (

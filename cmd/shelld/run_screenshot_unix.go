@@ -5,8 +5,8 @@ package main
 import (
 	"encoding/base64"
 
-	"shelld/cmd/internal/base"
-	"shelld/schema"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/schema"
 )
 
 // A screenshot is the file for a picture of the command's screen. An existing file is replaced only when the picture is

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // catchSignals passes signals to the loop, except ignored ones: those that nohup or a shell has switched off stay

@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/client"
-	"shelld/cmd/internal/base"
-	"shelld/rpc"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/cmd/internal/base"
-	"shelld/schema"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/schema"
 )
 
 func schemaCommand() *base.Command {

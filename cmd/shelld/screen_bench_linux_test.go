@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // BenchmarkScreen requests a screen of 80×24 full of coloured text, in each format.

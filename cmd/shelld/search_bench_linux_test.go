@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 var searchMiB = flag.Int64("searchmib", 64, "how many MiB of output BenchmarkJobsSearch searches")

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/term"
 
-	"shelld/cmd/internal/base"
-	"shelld/jobs"
-	"shelld/rpc"
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/rpc"
 )
 
 func serveCommand() *base.Command {

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // TestSetnsIsNotReached creates an orphan in a PID namespace from outside the job: it is reparented to the init of that

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 var soakTime = flag.Duration("soak", 2*time.Second, "how long TestSoak goes on; before a release 30m, with -timeout 40m")

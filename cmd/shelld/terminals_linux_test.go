@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // lastTerminals replaces the directory in which the kernel reports the number of terminals, for this process and its

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/client"
-	"shelld/schema"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
 )
 
 var tortureRounds = flag.Int("torture", 0, "rounds of the torture set, if not one, or two with -long")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"runtime"
 
-	"shelld/cmd/internal/base"
+	"shelld.dev/shelld/cmd/internal/base"
 )
 
 func versionCommand() *base.Command {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // BenchmarkIdleWaits reports the cost of 200 jobs that wait for input, or sleep, with and without a client that gets

@@ -25,8 +25,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/client"
-	"shelld/screen"
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/screen"
 )
 
 // These tests compare the server's reports about waiting for input with programs that really wait, and others that do

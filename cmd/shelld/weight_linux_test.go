@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // The measured values are in docs/measured/performance.md; these bounds leave room for other versions of Go and kernels,

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/conformance"
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // captured builds a tape from lines: "> " and "< " are messages to and from the server. Shorter words stand for

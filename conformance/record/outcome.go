@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // This file selects the parts of a wait's outcome that are the same in every run, and builds patterns for

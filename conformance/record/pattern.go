@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // This file selects the parts of a message that matter and are the same in every run.

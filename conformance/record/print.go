@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // The body of a step is built from JSON values, with the following types for things that JSON does not have.

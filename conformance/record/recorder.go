@@ -17,8 +17,8 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/conformance"
-	"shelld/conformance/internal/process"
+	"shelld.dev/shelld/conformance"
+	"shelld.dev/shelld/conformance/internal/process"
 )
 
 const (

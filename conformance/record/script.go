@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"shelld/conformance"
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A composer writes a story as a session. The client's messages keep their order. Before each of them, the

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A secret is text that must not appear in a session. Where the session sends it, a variable replaces it, whose

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // This file writes the messages between two messages of the client.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A story is the parsed tape: the answer of each request, and the jobs. Nothing is generalised yet.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // mostTaped is the maximum memory of a recording. Later messages are forwarded but not recorded.

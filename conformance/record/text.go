@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // A phrase is text of a session, in pieces.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // mostTrack is the maximum recorded output of a stream, in bytes.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"shelld/conformance/internal/wire"
+	"shelld.dev/shelld/conformance/internal/wire"
 )
 
 // This file selects the facts about a job's waits for input that are the same in every run: those of the wait

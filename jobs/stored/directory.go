@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/store"
 )
 
 // Names of the files of a job.

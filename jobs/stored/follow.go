@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"time"
 
-	"shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/internal/store"
 )
 
 // aliveTime is the interval of the checks whether the job's server is still alive. The kernel has no event for the

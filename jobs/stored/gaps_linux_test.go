@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/storedtest"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/storedtest"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // These tests are about output with a gap whose server was killed: the job itself could have printed the line that stands

@@ -7,8 +7,8 @@ import (
 	"io"
 	"io/fs"
 
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/store"
 )
 
 // An Output is the file of a stream, open for reading by offset, or as text for a person: in order, with a marker line

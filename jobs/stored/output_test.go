@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/searchtest"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/searchtest"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // A runningOutput is the file of a server that writes to it in the middle of each read.

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"shelld/jobs/internal/cast"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/cast"
+	"shelld.dev/shelld/screen"
 )
 
 // A Replay plays a recording on a virtual terminal, event by event. The caller closes it.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 // drawnBytes is the number of bytes at the end of the output that are drawn. Earlier output is only read for modes and

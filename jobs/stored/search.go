@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/plain"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/plain"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // A Line is a line of stored output that has a match.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/search"
-	"shelld/jobs/internal/searchtest"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/search"
+	"shelld.dev/shelld/jobs/internal/searchtest"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // storedOutput returns an Output with this text.

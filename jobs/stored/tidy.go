@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"shelld/jobs/internal/cast"
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/store"
+	"shelld.dev/shelld/jobs/internal/cast"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/store"
 )
 
 // A Retention limits the stored jobs of dead servers. The newest jobs are kept, as far as all three limits allow.

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"shelld/jobs/internal/storedtest"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/storedtest"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // BenchmarkTidy tidies a hundred jobs of ten servers, all of which are kept, as each server does when it is initialized.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/storedtest"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/storedtest"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // The newest jobs are kept, as far as each limit allows. A session is deleted with its last job.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"shelld/schema"
+	"shelld.dev/shelld/schema"
 )
 
 // This file replaces the parser of package flag, which prints the whole help with each error, writes its errors for

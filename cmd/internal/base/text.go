@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 // Visible replaces control and format characters, except those in keep, with names: the usual ones with their pictures

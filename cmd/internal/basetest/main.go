@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
-	"shelld/jobs"
+	"shelld.dev/shelld/jobs"
 )
 
 // RaceOptions is the environment variable with the options of the race detector.

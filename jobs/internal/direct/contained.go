@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // reviewAgainAfter is the time from a check that has found a process to the next one: the kernel's notifications about

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // A fakeObject has the members that a test sets.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // A fakeSystem has the processes that a test adds to it.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // A Job is a running command, with the processes that it has started. Its methods may be called from any goroutine.

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A run is a real job of a test, with its output and its input.

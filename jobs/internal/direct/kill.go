@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 const (

@@ -2,7 +2,7 @@
 
 package direct
 
-import "shelld/jobs/internal/keeper"
+import "shelld.dev/shelld/jobs/internal/keeper"
 
 // Living lists the living processes of the job, at most keeper.MaxProcs, as far as they can be found. It returns false
 // if the job is over, or the list cannot be read.

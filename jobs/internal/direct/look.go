@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // watchdog is the timeout of operations that take milliseconds.

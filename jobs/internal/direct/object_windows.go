@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // killedCode is the status of a process ended by force, as with taskkill.

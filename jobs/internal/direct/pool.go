@@ -9,7 +9,7 @@ import (
 	"sync"
 	"syscall"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // A Pool starts jobs.

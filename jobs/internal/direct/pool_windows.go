@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // A Job is a running command, with the processes that it has started.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // send signals one process, if it is still the one that was found. Only if its pid is reused between the check and the

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // A parent is the part of a system that is the same on every Unix: the operations of a process on its children.

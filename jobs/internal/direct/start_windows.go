@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // createIn makes the command's process in the job object. It runs nothing before it is in the object: all processes

@@ -4,7 +4,7 @@ import (
 	"syscall"
 	"testing"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // The numbers are those of macOS, which this system may give other names.

@@ -5,7 +5,7 @@ package direct
 import (
 	"syscall"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // A process is one entry in the system's list of processes. start distinguishes it from others that have the same pid

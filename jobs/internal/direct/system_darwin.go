@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A darwinSystem asks the kernel by sysctl, and gets reports of the end of processes from kqueue.

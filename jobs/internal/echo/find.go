@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // A Finder searches the output for the echo of one input. Its results depend only on the bytes

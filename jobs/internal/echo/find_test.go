@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // The modes of a terminal for a program that a shell runs, for a line editor, and for a password.

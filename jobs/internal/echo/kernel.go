@@ -1,6 +1,6 @@
 package echo
 
-import "shelld/jobs/internal/proc"
+import "shelld.dev/shelld/jobs/internal/proc"
 
 // A kernelOutput is the echo that Linux' line discipline (n_tty) makes of bytes that are typed into a
 // terminal.

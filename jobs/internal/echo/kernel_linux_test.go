@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A realTerminal is a terminal of the kernel that only the test uses.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/match"
 )
 
 // A program that shows the keys that it reads does so at once, so its first output decides whether

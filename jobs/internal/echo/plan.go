@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A Typed is input and the state of the terminal just before its first byte is written.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/match"
 )
 
 // A line editor may redraw a line on which the echo was found: readline shows a paste in reverse

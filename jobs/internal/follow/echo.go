@@ -1,6 +1,6 @@
 package follow
 
-import "shelld/jobs/internal/echo"
+import "shelld.dev/shelld/jobs/internal/echo"
 
 // search searches for the echo up to end or to the first line of the input that it finds.
 func (c *cursor) search(buf []byte, end int64) (found echo.Found, ok bool) {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
-	"shelld/jobs/internal/echo"
-	"shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/echo"
+	"shelld.dev/shelld/jobs/internal/match"
 )
 
 // A cursor reads one stream for a set of patterns.

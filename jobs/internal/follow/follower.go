@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/turn"
+	"shelld.dev/shelld/jobs/internal/turn"
 )
 
 // A Follower matches patterns over the streams of one owner. Its hits go to the owner in order and one batch at a time:

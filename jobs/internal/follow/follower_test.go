@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"shelld/jobs/internal/echo"
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/turn"
+	"shelld.dev/shelld/jobs/internal/echo"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/turn"
 )
 
 // A fakeSource is a stream that a test writes to.

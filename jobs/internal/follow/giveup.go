@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/turn"
+	"shelld.dev/shelld/jobs/internal/turn"
 )
 
 // Output may come faster than it can be matched. The end of a job waits for its matches, but not for long: then GiveUp

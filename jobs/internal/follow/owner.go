@@ -3,9 +3,9 @@ package follow
 import (
 	"time"
 
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/turn"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/turn"
 )
 
 // An Owner receives the hits of a Follower. Its methods are called while the Follower works, by the Follower's

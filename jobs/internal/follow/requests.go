@@ -1,9 +1,9 @@
 package follow
 
 import (
-	"shelld/jobs/internal/echo"
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/turn"
+	"shelld.dev/shelld/jobs/internal/echo"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/turn"
 )
 
 // A Pattern is looked for in a stream, from an offset on.

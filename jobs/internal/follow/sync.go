@@ -3,7 +3,7 @@ package follow
 import (
 	"slices"
 
-	"shelld/jobs/internal/turn"
+	"shelld.dev/shelld/jobs/internal/turn"
 )
 
 // A syncing is a Sync that is not answered yet.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 // If only quiet is missing, a probe returns when to probe again, and the verdict at that time is final.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // BenchmarkLook measures one probe of a program that waits, and of one that sleeps.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 // If one thread reads and another waits for something else in any way, the process listens.

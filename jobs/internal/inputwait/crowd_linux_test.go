@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 // If there is more than a probe examines, nothing is exact.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 // A file system whose daemon does not answer, like that of an unreachable NFS server, must not block a probe: only the

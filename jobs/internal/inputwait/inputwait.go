@@ -96,7 +96,7 @@ type Verdict struct {
 }
 
 // most is the best tier to use, "1" to "4" (only guess). Tests set it to simulate a machine that shows less, with
-// -ldflags "-X shelld/jobs/internal/inputwait.most=2".
+// -ldflags "-X shelld.dev/shelld/jobs/internal/inputwait.most=2".
 var most string
 
 // tier is how much can be seen of a process.

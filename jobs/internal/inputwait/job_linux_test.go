@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // deadline is the maximum time in which a program must begin to wait.

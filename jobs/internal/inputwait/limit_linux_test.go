@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 // A server without free descriptors does not see the waiter, and says so.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 // These programs do not wait for input, although their output looks as if they did.

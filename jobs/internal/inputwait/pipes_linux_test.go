@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 func TestPipes(t *testing.T) {

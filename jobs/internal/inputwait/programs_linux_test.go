@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 // A process that reads while another process of the job runs is reported as Reader at once, and as waiting only after a

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/inputwait"
+	"shelld.dev/shelld/jobs/internal/inputwait"
 )
 
 const guess = inputwait.Guess

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // BenchmarkStart runs /bin/true: bare, and under a keeper. Besides the mean it reports the median and the 99th

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 func TestExitStatus(t *testing.T) {

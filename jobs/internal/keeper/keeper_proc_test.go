@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // A terminalJob is a job on a terminal, with a reader that collects its output.

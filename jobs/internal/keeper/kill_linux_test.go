@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // tortures are jobs that are hard to end. Each prints "ready" when all its processes run; $0 is its tag.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // graceNotTaken is a grace period that no test waits out.

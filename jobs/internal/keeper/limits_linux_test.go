@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // ulimits is a command that prints its limits: descriptors, data, seconds; soft and hard.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"shelld/jobs/internal/keeper"
+	"shelld.dev/shelld/jobs/internal/keeper"
 )
 
 // keeperSocket is the descriptor of a keeper's socket.

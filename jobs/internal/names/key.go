@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"shelld/jobs/internal/proc"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/proc"
+	"shelld.dev/shelld/screen"
 )
 
 // keyAliases maps other common names of keys to the names used here. The other names are in lower case.

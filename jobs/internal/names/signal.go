@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // Signals returns the names of the signals of this system, with SIG, sorted.

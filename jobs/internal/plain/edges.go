@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"unicode/utf8"
 
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // VisibleRange widens or narrows r to whole characters and escape sequences, so that consecutive plain pieces join

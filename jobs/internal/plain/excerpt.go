@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // An answer quotes output that may be as long as its file. The memory for it is bounded by the length of the quote:

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // stored returns a stream with data, of which it keeps as much as memory allows.

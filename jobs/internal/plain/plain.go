@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 // maxColumn is the last column that a cursor movement reaches, so that a hostile sequence cannot ask for a line of any

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 func TestText(t *testing.T) {

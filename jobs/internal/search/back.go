@@ -3,7 +3,7 @@ package search
 import (
 	"slices"
 
-	"shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/match"
 )
 
 const (

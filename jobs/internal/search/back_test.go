@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/match"
 )
 
 // A search in reverse holds no more matches than fit into a page, also if each has many groups.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/searchtest"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/searchtest"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // From and To bound only the offsets at which matches begin.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/plain"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/plain"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 const (

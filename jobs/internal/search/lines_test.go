@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/searchtest"
+	"shelld.dev/shelld/jobs/internal/searchtest"
 )
 
 func TestLines(t *testing.T) {

@@ -4,8 +4,8 @@ package search
 import (
 	"fmt"
 
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // A Spec is a query and its bounds: which part of each stream is searched, and how much is returned.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/match"
-	"shelld/jobs/internal/searchtest"
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/searchtest"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // A query is a search in the form that the tests use.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/match"
 )
 
 // A Query is a literal or a pattern.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"syscall"
 
-	"shelld/jobs/internal/proc"
+	"shelld.dev/shelld/jobs/internal/proc"
 )
 
 // Supported reports whether this system has what the files take.

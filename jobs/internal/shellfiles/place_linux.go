@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"shelld/jobs/internal/shellmark"
+	"shelld.dev/shelld/jobs/internal/shellmark"
 )
 
 // The start-up files of a shell are in a directory of their own, below the directory for temporary files, until the

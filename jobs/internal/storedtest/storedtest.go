@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/stored"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/stored"
 )
 
 // A Reader reads an info.json that is a line of text: the handle, the status, and of each stream its name, offset and

@@ -3,8 +3,8 @@ package view
 import (
 	"sort"
 
-	"shelld/jobs/internal/match"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/match"
+	"shelld.dev/shelld/screen"
 )
 
 // A Pattern is searched on the screen: in its lines, without the blanks at their ends, joined by line breaks. Only the

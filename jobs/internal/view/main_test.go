@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"shelld/jobs/internal/match"
+	"shelld.dev/shelld/jobs/internal/match"
 )
 
 func TestMain(m *testing.M) {

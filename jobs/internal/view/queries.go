@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 // Queries holds the queries of a terminal's programs that only the drawn screen can answer, such as the position of

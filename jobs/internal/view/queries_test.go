@@ -3,7 +3,7 @@ package view
 import (
 	"testing"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 // asks is a query for the position of the cursor.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/spool"
 )
 
 // A closed job stays known for long, and so does its view. Its terminal is released: with a thousand lines above the

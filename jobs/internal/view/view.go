@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/turn"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/jobs/internal/turn"
+	"shelld.dev/shelld/screen"
 )
 
 // History is the number of lines above the screen that a view keeps.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/screen"
+	"shelld.dev/shelld/screen"
 )
 
 // lines joins the rows of a screen, without empty ones at its end.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"shelld/jobs/internal/spool"
-	"shelld/screen"
+	"shelld.dev/shelld/jobs/internal/spool"
+	"shelld.dev/shelld/screen"
 )
 
 // A played terminal draws the output of a test.
