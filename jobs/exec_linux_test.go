@@ -185,7 +185,7 @@ func TestExecGoesOn(t *testing.T) {
 			if got := execOutput(t, j, n); got != "next\n" || n.Command.ExitCode == nil || *n.Command.ExitCode != 0 {
 				t.Errorf("next: %q, %+v", got, n)
 			}
-			late, err := j.Exec(ExecOptions{Command: "sleep 1000", Wait: execWait(100 * time.Millisecond), Interrupt: true})
+			late, err := j.Exec(ExecOptions{Command: "sleep 1000", Wait: execWait(time.Second), Interrupt: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,7 @@ func TestRecordingOutlivesTheServer(t *testing.T) {
 	var r schema.JobStartResult
 	s.call(t, "job/start", schema.JobStartParams{Argv: []string{"seq", "50000000"}, Record: ptr(true)}, &r)
 	path := filepath.Join(deref(t, r.Job.OutputDirectory), "session.cast")
-	wait := "until [ -e '" + path + "' ] && [ $(wc -c <'" + path + "') -ge 200000 ]; do sleep 0.01; done"
+	wait := "until [ -e '" + path + "' ] && [ $(wc -c <'" + path + "') -ge 400000 ]; do sleep 0.01; done"
 	s.call(t, "job/run", schema.JobRunParams{Command: &wait}, nil)
 	s.kill(t)
 	_ = s.cmd.Wait() // It was killed.
