@@ -69,12 +69,22 @@ var effectFaults = []fault{
 		}
 		return was == "client"
 	})},
-	{name: "stops answering terminal queries after job/unsubscribe", says: "/text: expected", hooks: asks(asking("job/unsubscribe"), func(_ *faultProxy, m *packet) []*packet {
-		m.v["method"] = "job/subscribe"
-		m.object("params")["events"] = []any{"watchRemoved"} // which never occurs
-		m.touch()
-		return []*packet{m}
-	})},
+	{name: "stops answering terminal queries after job/unsubscribe", says: "/text: expected", hooks: func() hooks {
+		h := asks(asking("job/unsubscribe"), func(_ *faultProxy, m *packet) []*packet {
+			m.v["method"] = "job/subscribe"
+			m.object("params")["events"] = []any{"watchRemoved"} // which never occurs
+			m.touch()
+			return []*packet{m}
+		})()
+		h.server = func(_ *faultProxy, m *packet) []*packet {
+			if result("job/unsubscribe")(m) {
+				delete(m.object("result"), "job")
+				m.touch()
+			}
+			return []*packet{m}
+		}
+		return h
+	}},
 	{name: "adds restart to contiguous output", says: "restart is true", hooks: inside("params", chunks(1).where(unrestarted), set("restart", true))},
 }
 

@@ -69,7 +69,8 @@ type base struct {
 	turns turns
 	self  *Job // whose base this is: for an Outcome
 
-	// Set once by the start, before the job is visible to other goroutines:
+	// Set by the start, in the first turn, and constant from then on, but term, which is nil after the end. Other goroutines
+	// read them once public is set, or in work that was started later:
 	proc       process
 	term       terminal             // nil: pipe mode
 	heard      *display             // what the programs tell the terminal; nil: pipe mode

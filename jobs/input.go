@@ -63,7 +63,7 @@ type inputPart struct {
 
 	orders   chan inputOrder // a turn -> writeLoop; capacity 1: the writeLoop has at most one
 	wrote    chan writeDone  // writeLoop -> run, one per order
-	queue    inputQueue      // owned by turns, except its field bytes, which any goroutine may read
+	queue    inputQueue      // guarded by turns
 	typed    *typedInput     // the last write that was begun; nil = no echo to expect
 	wentOnAt time.Time       // the end of the start's wait (awaitBefore); zero: the start did not wait
 }

@@ -54,7 +54,7 @@ type stream struct {
 	isHeld  atomic.Bool   // the readLoop waits
 	room    chan struct{} // pokeReader -> awaitReader; capacity 1
 
-	// Owned by the job's loop:
+	// Guarded by turns:
 	ended    bool // no more output will come
 	draining bool // a drain was requested and has not been answered
 }
@@ -90,7 +90,7 @@ type outputs struct {
 	streams []*stream
 	grew    chan struct{}  // readLoops -> run: output was stored; capacity 1
 	ends    chan streamEnd // readLoops -> run
-	loops   sync.WaitGroup // readLoops and writeLoop
+	loops   sync.WaitGroup // all goroutines of the job that Close waits for
 	lifted  atomic.Bool    // the job does not wait for readers (lift)
 	budget  budget         // the job's limit of output
 	tape    outputLog      // records the output

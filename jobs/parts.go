@@ -8,8 +8,8 @@ import (
 	"shelld.dev/shelld/jobs/internal/turn"
 )
 
-// An actor runs the turns of one job, and owns its parts. Only the files that make, start and remove jobs use it. All
-// others have the Job, or its base.
+// An actor runs the turns of one job, and owns its parts. Only the files that make, start and remove jobs, and deliver.go, use
+// it. All others have the Job, or its base.
 type actor struct {
 	Job
 	manager *Manager

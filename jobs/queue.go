@@ -39,7 +39,7 @@ type queued struct {
 // An inputQueue holds the input that is not yet written. Only its first item can be in progress.
 type inputQueue struct {
 	items   []*queued
-	bytes   *atomic.Int64 // bytes of items not yet written; any goroutine may read it
+	bytes   *atomic.Int64 // bytes of items not yet written: the base counts them, and any goroutine may read that
 	writing bool          // the writeLoop has the first item
 	writes  uint64        // number of writes handed to the writeLoop so far
 	closed  string        // why no more input can be written; "" = it can

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -262,7 +263,8 @@ func TestExecInDoubt(t *testing.T) {
 		if struck {
 			s.strikes()
 		}
-		s.keys.pass = func() { s.look.set(works) } // The shell stops waiting at the key that asks it.
+		// The shell stops waiting at the key that asks it.
+		s.keys.pass = sync.OnceFunc(func() { s.look.set(works) })
 		s.tells("L;1;0")
 		s.look.set(lineEditor)
 		s.takes("h2 ")
