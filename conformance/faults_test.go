@@ -136,7 +136,7 @@ func abreast[T any](n int, all []T, do func(T)) {
 }
 
 const (
-	tableFile  = "../docs/measured/faults.md"
+	tableFile  = "testdata/faults.md"
 	tableBegin = "<!-- faults: go test ./conformance -run 'TestFaults$' -update -->\n"
 	tableEnd   = "<!-- end of faults -->\n"
 )
