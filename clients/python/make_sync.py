@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Union
 
 from . import _client
+from ._errors import ServerEnded
 from ._loop import LoopThread, Stream
 from ._requests import Requests
 
@@ -51,8 +52,16 @@ CONSTRUCTOR = '''
 CLOSE = '''        if not self._loop.closed:
             try:
                 {call}
+            except ServerEnded:
+                pass  # another thread has closed it meanwhile
             finally:
                 self._loop.close()
+'''
+
+JOB_CLOSE = '''        try:
+            {call}
+        except ServerEnded:
+            pass  # the server's end has ended it
 '''
 
 REQUEST = '''
@@ -105,6 +114,8 @@ def method(function, source, lines, owner):
     call = body(function, returns)
     if function.name == "close" and owner == "AsyncShelld":
         return text + CLOSE.format(call=call)  # the loop ends with the server
+    if function.name == "close":
+        return text + JOB_CLOSE.format(call=call)
     return text + "        " + call + "\n"
 
 

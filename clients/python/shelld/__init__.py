@@ -10,6 +10,7 @@ from ._connect import connect
 from ._errors import (
     ConnectError,
     ExitError,
+    MessageTooLarge,
     NotShelld,
     ProtocolError,
     RequestError,
@@ -34,6 +35,7 @@ __all__ = [
     "Execution",
     "ExitError",
     "Job",
+    "MessageTooLarge",
     "NotShelld",
     "Output",
     "ProtocolError",

@@ -59,18 +59,29 @@ _log = logging.getLogger("shelld")
 
 
 class AsyncStream(Generic[T]):
-    """An iterator over what comes from the server. It may be left at any time; aclose leaves it at once."""
+    """An iterator over what comes from the server. It may be left at any time; aclose leaves it at once.
+
+    A read that is cancelled, as by asyncio.wait_for, loses nothing: the next one goes on there.
+    """
 
     def __init__(self, batches: AsyncIterator[List[T]]) -> None:
         self._batches = batches
         self._items: Deque[T] = deque()
+        self._reading: Optional[asyncio.Future[List[T]]] = None  # a task: it goes on if a read is cancelled
 
     def __aiter__(self) -> "AsyncStream[T]":
         return self
 
     async def __anext__(self) -> T:
         while not self._items:
-            self._items.extend(await self._batches.__anext__())
+            reading = self._reading
+            if reading is None:
+                reading = self._reading = asyncio.ensure_future(self._batches.__anext__())
+                reading.add_done_callback(_retrieve)
+            await asyncio.wait({reading})
+            if self._reading is reading:
+                self._reading = None
+                self._items.extend(reading.result())
         return self._items.popleft()
 
     async def next_batch(self) -> List[T]:
@@ -82,9 +93,26 @@ class AsyncStream(Generic[T]):
     async def aclose(self) -> None:
         """Ends the iteration."""
         self._items.clear()
+        reading, self._reading = self._reading, None
+        if reading:
+            reading.cancel()
+            await asyncio.wait({reading})
         close = getattr(self._batches, "aclose", None)
         if close:
             await close()
+
+    def __del__(self) -> None:
+        if self._reading:
+            try:
+                self._reading.get_loop().call_soon_threadsafe(self._reading.cancel)
+            except RuntimeError:
+                pass  # the loop is closed
+
+
+def _retrieve(reading: "asyncio.Future[Any]") -> None:
+    """Marks the error of a read as seen: it is no mistake if the iterator was left meanwhile."""
+    if not reading.cancelled():
+        reading.exception()
 
 
 class AsyncStarting:
@@ -145,17 +173,17 @@ class AsyncShelld(AsyncRequests):
     ) -> "AsyncShelld":
         program = find_server(path)
         self = cls(secret, confirm)
-        self._connection = await Connection.open(
-            program, args, server_environment(env), self._on_event, self._on_end, self._on_question, log
-        )
         params = cast(Dict[str, Any], dict(initialize))
-        options = params["options"] = dict(params.get("options", {}))
+        options = params["options"] = dict(params.get("options") or {})
         options.setdefault("events", [])  # each job says what it wants
         if confirm:
             options.setdefault("confirm", {"start": "ask", "write": "ask"})
         params["clientInfo"] = {"name": "shelld-python"}
         params["protocolVersion"] = PROTOCOL_VERSION
         params["capabilities"] = {"ack": True, "secret": secret is not None, "confirm": confirm is not None}
+        self._connection = await Connection.open(
+            program, args, server_environment(env), self._on_event, self._on_end, self._on_question, log
+        )
         try:
             self._server = await self._initialize(program, params, connect_timeout)
         except BaseException:
@@ -207,7 +235,7 @@ class AsyncShelld(AsyncRequests):
         command is a line for the shell, or a list: a program and its arguments. timeout, in seconds, ends the command
         with all that it started, and so does cancelling the task. check raises ExitError unless the exit code is 0.
         """
-        params = {"maxBytes": _MAX_BYTES, **options, **_results.command_of(command), "timeoutMs": _results.milliseconds(timeout)}
+        params = {"maxBytes": _MAX_BYTES, **options, **_results.command_of(command), "timeoutMs": _results.limit_of(timeout, options)}
         raw = await self._request("job/run", params)
         result = _results.result_of(raw)
         if check and not result.ok:
@@ -303,7 +331,7 @@ class AsyncShelld(AsyncRequests):
                 return {"result": {"declined": True} if value is None else {"value": value}}
             if method == "client/confirm" and self._confirm:
                 return {"result": {"outcome": await _call(self._confirm, params)}}
-        except Exception as error:  # its text may hold a secret
+        except (Exception, SystemExit) as error:  # its text may hold a secret
             _log.exception("the callback for %s failed, which counts as no", method)
             return {"error": {"code": -32603, "message": f"the client's callback failed: {type(error).__name__}"}}
         return {"error": {"code": -32601, "message": f"this client does not answer {method}"}}
@@ -411,8 +439,8 @@ class AsyncJob:
 
         on_timeout says what happens to the command when timeout is over, and when the task is cancelled.
         """
-        limit = {"timeoutMs": _results.milliseconds(timeout), "onTimeout": on_timeout}
-        raw = await self._request("job/exec", {**options, **limit, "command": command})
+        limit = {"onTimeout": on_timeout, **options, "timeoutMs": _results.limit_of(timeout, options)}
+        raw = await self._request("job/exec", {**limit, "command": command})
         result = _results.execution_of(raw)
         if check and not result.ok:
             raise ExitError(_results.failure_of(command, raw, result), result)
@@ -471,7 +499,9 @@ class AsyncJob:
         subscription = {"events": sorted({*wanted, "output", "exited"}), "from": "start", "whenSlow": "block", "encoding": "text"}
         try:
             try:
-                job = (await self._request("job/subscribe", subscription))["job"]
+                params = {"handle": self.handle, **subscription}
+                answer = await shelld._connection.request("job/subscribe", params, arrived=lambda: _drop_events(queue))
+                job = answer["job"]
             except RequestError as error:
                 if error.kind != "jobExited":
                     raise
@@ -502,6 +532,13 @@ class AsyncJob:
                 page = await self._request("job/read", {"stream": stream, "offset": offset})
                 yield [_piece({**page, "stream": stream})]
                 offset, more = page["nextOffset"], page["hasMore"]
+
+
+def _drop_events(queue: "asyncio.Queue[Any]") -> None:
+    """Drops the events ahead of the answer to a subscription: they are of the one before it. Errors stay."""
+    for item in [queue.get_nowait() for _ in range(queue.qsize())]:
+        if isinstance(item, ShelldError):
+            queue.put_nowait(item)
 
 
 async def _output_events(queue: "asyncio.Queue[Any]", job: protocol.JobState) -> AsyncIterator[Any]:
@@ -552,8 +589,10 @@ async def _call(callback: Callable[[Any], Any], params: Dict[str, Any]) -> Any:
         failure: Optional[Exception] = None
         try:
             value = callback(params)
-        except Exception as error:
-            failure = error
+        except BaseException as error:
+            failure = error if isinstance(error, Exception) else ShelldError(f"the callback raised {type(error).__name__}")
+            if isinstance(error, StopIteration):  # which a future does not take
+                failure = ShelldError("the callback raised StopIteration")
         try:
             loop.call_soon_threadsafe(settle, value, failure)
         except RuntimeError:

@@ -11,10 +11,20 @@ import signal
 import sys
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, cast
 
-from ._errors import NotShelld, ProtocolError, RequestError, ServerEnded, ServerNotFound, ShelldError, UnsupportedPlatform
+from ._errors import (
+    MessageTooLarge,
+    NotShelld,
+    ProtocolError,
+    RequestError,
+    ServerEnded,
+    ServerNotFound,
+    ShelldError,
+    UnsupportedPlatform,
+)
 
 # The longest line of a server is maxMessageBytes of initialize, at most 1 GiB, and a line end.
 _LONGEST_LINE = (1 << 30) + 2
+_DEFAULT_LIMIT = 16 << 20  # bytes of a message to the server, until initialize names another limit
 _STDERR_KEPT = 16384
 # How long the server may take to end its jobs, and then itself. After that it is killed; its keepers end the jobs.
 _SHUTDOWN_SECONDS = 60.0
@@ -39,6 +49,7 @@ class Connection(asyncio.SubprocessProtocol):
         self._ids = itertools.count(1)
         self._pending: Dict[int, asyncio.Future[Any]] = {}
         self._late: Dict[int, Callable[[Mapping[str, Any]], None]] = {}  # takes the answer of a withdrawn request
+        self._arrived: Dict[int, Callable[[], None]] = {}
         self._questions: Dict[Any, asyncio.Task[None]] = {}  # the server's requests, by their ids
         self._line: List[bytes] = []  # the pieces of an incomplete line
         self._line_length = 0
@@ -46,6 +57,7 @@ class Connection(asyncio.SubprocessProtocol):
         self._writable: Optional[asyncio.Future[None]] = None  # there while the server does not read
         self._problem: Optional[str] = None  # set when something else than a message came
         self._closing: Optional[asyncio.Task[None]] = None
+        self._limit = _DEFAULT_LIMIT
         self.speaks = False  # whether initialize was answered as a shelld does
         self.ended: asyncio.Future[None] = self._loop.create_future()
 
@@ -73,18 +85,28 @@ class Connection(asyncio.SubprocessProtocol):
             raise ServerNotFound(f"{path} cannot be started: {error.strerror}", path) from error
         return connection
 
-    async def request(self, method: str, params: Mapping[str, Any], late: Optional[Callable[[Mapping[str, Any]], None]] = None) -> Any:
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        late: Optional[Callable[[Mapping[str, Any]], None]] = None,
+        arrived: Optional[Callable[[], None]] = None,
+    ) -> Any:
         """Sends a request and returns its result. If its task is cancelled, the request is withdrawn.
 
-        late is called with the answer that a withdrawn request gets all the same.
+        late is called with the answer that a withdrawn request gets all the same, and arrived when a result has come,
+        before any message behind it is taken.
         """
         self._check()
         request_id = next(self._ids)
+        line = self._encode({"id": request_id, "method": method, "params": params})
         answer: asyncio.Future[Any] = self._loop.create_future()
         self._pending[request_id] = answer
         if late:
             self._late[request_id] = late
-        self._send({"id": request_id, "method": method, "params": params})
+        if arrived:
+            self._arrived[request_id] = arrived
+        self._stdin.write(line)
         try:
             if self._writable is not None:
                 await asyncio.shield(self._writable)
@@ -140,6 +162,7 @@ class Connection(asyncio.SubprocessProtocol):
             self._pending.pop(0, None)
             for task in self._questions.values():
                 task.cancel()
+            self._questions.clear()
             self._stdin.close()  # which ends the server, too
         await asyncio.wait({self.ended}, timeout=_END_SECONDS)
         self._kill()
@@ -170,8 +193,14 @@ class Connection(asyncio.SubprocessProtocol):
         return NotShelld(f"{message}; name the program shelld with SHELLD or connect(path=...)", self._path)
 
     def _send(self, message: Dict[str, Any]) -> None:
-        line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":"))  # line ends in texts are escaped
-        self._stdin.write(line.encode() + b"\n")
+        self._stdin.write(self._encode(message))
+
+    def _encode(self, message: Dict[str, Any]) -> bytes:
+        """Returns the line of a message. It raises for one that the server cannot read: the answer would have no id."""
+        text = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":"), allow_nan=False)  # ASCII; line ends are escaped
+        if len(text) > self._limit:
+            raise MessageTooLarge(len(text), self._limit)
+        return text.encode() + b"\n"
 
     # What the transport calls.
 
@@ -261,6 +290,7 @@ class Connection(asyncio.SubprocessProtocol):
         if not isinstance(request_id, int):
             return
         answer = self._pending.pop(request_id, None)
+        arrived = self._arrived.pop(request_id, None)
         if answer is None or answer.done():
             # Its task is cancelled, perhaps in this turn of the loop, and does not know it yet.
             late = self._late.pop(request_id, None)
@@ -271,15 +301,30 @@ class Connection(asyncio.SubprocessProtocol):
             answer.set_exception(RequestError(message["error"]))
         else:
             result = message.get("result")
-            self.speaks = self.speaks or (isinstance(result, dict) and "protocolVersion" in result)
+            if not self.speaks and isinstance(result, dict) and "protocolVersion" in result:
+                self.speaks = True
+                self._limit = result.get("limits", {}).get("maxMessageBytes", _DEFAULT_LIMIT)
             answer.set_result(result)
+            if arrived:
+                arrived()
 
     async def _answer(self, question: Dict[str, Any]) -> None:
         """Answers a request of the server. It is cancelled if the server withdraws it."""
-        reply = await self._on_question(question["method"], question.get("params", {}))
-        self._questions.pop(question["id"], None)
-        if not self.ended.done():
-            self._send({"id": question["id"], **reply})
+        reply: Dict[str, Any] = {"error": {"code": -32603, "message": "the client's callback failed"}}
+        try:
+            reply = await self._on_question(question["method"], question.get("params", {}))
+        finally:  # also if the callback cancels itself: a question that goes unanswered holds up the server
+            asked = self._questions.pop(question["id"], None)
+            if asked and not self.ended.done():
+                self._stdin.write(self._reply(question, reply))
+
+    def _reply(self, question: Dict[str, Any], reply: Dict[str, Any]) -> bytes:
+        try:
+            return self._encode({"id": question["id"], **reply})
+        except Exception as error:  # its text may hold a secret
+            problem = f"the callback for {question['method']} returned what cannot be sent: {type(error).__name__}"
+            logging.getLogger("shelld").error("%s; it counts as no", problem)
+            return self._encode({"id": question["id"], "error": {"code": -32603, "message": problem}})
 
     def _fail(self, problem: str) -> None:
         self._problem = problem
@@ -310,6 +355,7 @@ class Connection(asyncio.SubprocessProtocol):
                 answer.exception()  # it is no mistake if nothing waits for it any more
         self._pending.clear()
         self._late.clear()
+        self._arrived.clear()
         for task in self._questions.values():
             task.cancel()
         self._questions.clear()

@@ -26,6 +26,18 @@ class RequestError(ShelldError):
         return cast("Optional[Kind]", self.data.get("kind"))
 
 
+class MessageTooLarge(ShelldError):
+    """A request is longer than the server takes. It was not sent; the connection and its jobs go on.
+
+    size is the length of the message in bytes, limit the server's maxMessageBytes (connect: options.limits).
+    """
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"the message has {size} bytes, and the server takes {limit}: send less at once, or raise maxMessageBytes")
+        self.size = size
+        self.limit = limit
+
+
 class ExitError(ShelldError):
     """A command with check=True did not end with exit code 0. result has its output."""
 

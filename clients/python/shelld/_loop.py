@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import threading
 from typing import Any, Callable, Coroutine, Deque, Generic, Iterator, TypeVar
 from collections import deque
@@ -17,26 +18,32 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._lock = threading.Lock()  # guards _closed: what is called before it is set ends with the loop
+        self._closed = False
         self._thread = threading.Thread(target=self._loop.run_forever, name="shelld", daemon=True)
         self._thread.start()
 
     @property
     def closed(self) -> bool:
         """Whether close was called."""
-        return self._loop.is_closed()
+        return self._closed
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Waits for a coroutine's result. An interrupt (Ctrl-C) cancels it, which withdraws its request."""
-        if self._loop.is_closed() or threading.current_thread() is self._thread:
+        if threading.current_thread() is self._thread:
             work.close()
-            if self._loop.is_closed():
-                raise ServerEnded("the connection is closed: connect again")
-            raise ShelldError("a coroutine has called the blocking client: use an ordinary function, or connect() with await")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            raise _called_by_a_coroutine()
+        with self._lock:
+            if self._closed:
+                work.close()
+                raise _closed()
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
-        except BaseException:
+        except BaseException as error:
             future.cancel()
+            if isinstance(error, concurrent.futures.CancelledError) and self._closed:
+                raise _closed() from None
             raise
 
     def make(self, function: Callable[[], T]) -> T:
@@ -49,9 +56,14 @@ class LoopThread:
 
     def close(self) -> None:
         """Ends the loop, with what still runs in it."""
-        if self._loop.is_closed():
-            return
-        self.call(self._cancel_all())
+        if threading.current_thread() is self._thread:
+            raise _called_by_a_coroutine()
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            ended = asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop)
+        ended.result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -62,6 +74,14 @@ class LoopThread:
             task.cancel()  # type: ignore[union-attr]
         await asyncio.gather(*others, return_exceptions=True)  # type: ignore[arg-type]
         await self._loop.shutdown_asyncgens()
+
+
+def _closed() -> ServerEnded:
+    return ServerEnded("the connection is closed: connect again")
+
+
+def _called_by_a_coroutine() -> ShelldError:
+    return ShelldError("a coroutine has called the blocking client: use an ordinary function, or connect() with await")
 
 
 class Stream(Generic[T]):
@@ -86,4 +106,7 @@ class Stream(Generic[T]):
     def close(self) -> None:
         """Ends the iteration."""
         self._items.clear()
-        self._loop.call(self._stream.aclose())
+        try:
+            self._loop.call(self._stream.aclose())
+        except ServerEnded:
+            pass  # the server's end has ended it

@@ -89,7 +89,8 @@ class Answer:
     """What ended the wait: "exit", "closed", "pattern", "input", "quietMs", "bytes", "port", "portInUse", "command",
     "timeout" or "patternFailed"."""
     text: str
-    """The output since the last wait, without escape sequences, and behind answer without the echo of the line."""
+    """The output since the last wait, without escape sequences, and behind answer without the echo of the line. Of a
+    job on pipes it is that of stderr and then that of stdout: raw["output"] has each."""
     match: Optional[protocol.Match]
     """What the pattern or the port has found."""
     question: Optional[protocol.WaitingForInput]
@@ -106,6 +107,11 @@ class Answer:
         return self.question.get("prompt", "") if self.question else ""
 
     @property
+    def offsets(self) -> Dict[str, int]:
+        """For each stream, where text ends in it: a reader of output() has text when its pieces have come that far."""
+        return {name: stream["nextOffset"] for name, stream in self.raw["output"].items()}
+
+    @property
     def port(self) -> int:
         """The port that was waited for; 0 if there is none."""
         return self.match.get("port", 0) if self.match else 0
@@ -118,11 +124,12 @@ class Answer:
 
 def answer_of(raw: protocol.Outcome) -> Answer:
     screen = raw.get("screen")
+    asked = raw["job"].get("waitingForInput")
     return Answer(
         reason=raw["reason"],
         text="".join(stream.get("text", "") for stream in raw["output"].values()),
         match=raw.get("match"),
-        question=raw["job"].get("waitingForInput"),
+        question=asked if asked and asked["waiting"] else None,
         exit=raw["job"].get("exit"),
         screen="\n".join(screen["lines"]) if screen else "",
         raw=raw,
@@ -227,6 +234,15 @@ def _pattern(pattern: Any, screen: bool) -> Dict[str, Any]:
 def milliseconds(seconds: Optional[float]) -> Optional[int]:
     """The protocol's form of a time; None: no limit."""
     return None if seconds is None else round(seconds * 1000)
+
+
+def limit_of(timeout: Optional[float], options: Mapping[str, Any]) -> Optional[int]:
+    """The time limit: timeout in seconds, or the protocol's timeoutMs."""
+    if "timeoutMs" not in options:
+        return milliseconds(timeout)
+    if timeout is not None:
+        raise TypeError("timeout and timeoutMs are both given: use one")
+    return cast(Optional[int], options["timeoutMs"])
 
 
 def command_of(command: Optional[Command]) -> Dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Union
 
 from . import _client
+from ._errors import ServerEnded
 from ._loop import LoopThread, Stream
 from ._requests import Requests
 
@@ -53,6 +54,8 @@ class Shelld(Requests):
         if not self._loop.closed:
             try:
                 self._loop.call(self._async.close())
+            except ServerEnded:
+                pass  # another thread has closed it meanwhile
             finally:
                 self._loop.close()
 
@@ -124,7 +127,10 @@ class Job:
 
     def close(self) -> None:
         """Ends the job with all that it started. It is no error if it has ended."""
-        self._loop.call(self._async.close())
+        try:
+            self._loop.call(self._async.close())
+        except ServerEnded:
+            pass  # the server's end has ended it
 
     def lines(self, stream: Optional[str] = None) -> Stream[str]:
         """Returns an iterator over the lines of the output, from the first on, until the command has ended.

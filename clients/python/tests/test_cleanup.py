@@ -8,7 +8,7 @@ import sys
 import threading
 import unittest
 
-from .support import descriptors, environment, marker, needs_linux, processes, settle, wait_until_gone
+from .support import WATCHDOG_S, descriptors, environment, marker, needs_linux, processes, settle, wait_until_gone
 
 from shelld import AsyncJob, connect
 
@@ -130,6 +130,9 @@ class Blocking(unittest.TestCase):
                 lines = job.lines()
                 self.assertEqual(next(lines), "1")
                 lines.close()
+        for thread in threading.enumerate():
+            if thread.name.startswith("waitpid-"):  # asyncio's, which has reported the server's end, and ends now
+                thread.join(WATCHDOG_S)
         self.assertEqual((threading.active_count(), descriptors()), before)
 
     def test_several_threads(self):

@@ -1,11 +1,13 @@
 """What can go wrong with a server: each is an error that says what to do, in time, and leaves nothing running."""
 import asyncio
+import contextlib
 import os
 import pathlib
 import shutil
 import signal
 import sys
 import tempfile
+import threading
 import unittest
 from unittest import mock
 
@@ -135,6 +137,37 @@ class BadServers(unittest.IsolatedAsyncioTestCase):
         self.assertIn("connect again", str(caught.exception))
 
 
+class Refused(unittest.IsolatedAsyncioTestCase):
+    async def test_message_too_large(self):
+        """One call fails, and not the connection with all jobs."""
+        async with connect() as client, client.start("read x") as job:
+            with self.assertRaises(shelld.MessageTooLarge) as caught:
+                await job.write("x" * (16 << 20))
+            self.assertEqual(caught.exception.limit, 16 << 20)
+            self.assertIn("maxMessageBytes", str(caught.exception))
+            with self.assertRaises(ValueError):
+                await client.request("env/set", {"name": "A", "value": float("nan")})
+            with self.assertRaises(TypeError):
+                await client.request("env/set", {"name": "A", "value": b"x"})
+            self.assertEqual(client._connection._pending, {})
+            self.assertEqual((await client.run("echo on")).stdout, "on\n")
+        async with connect(options={"limits": {"maxMessageBytes": 1 << 20}}) as client:
+            around = len('{"jsonrpc":"2.0","id":2,"method":"env/list","params":{"_meta":{"a":""}}}')
+            await client.request("env/list", {"_meta": {"a": "x" * ((1 << 20) - around)}})  # exactly the limit
+            with self.assertRaises(shelld.MessageTooLarge):
+                await client.request("env/list", {"_meta": {"a": "x" * ((1 << 20) - around + 1)}})
+        with self.assertRaises(shelld.MessageTooLarge):
+            await connect(rootDirectory="x" * (16 << 20))
+
+    async def test_time_limits(self):
+        async with connect() as client, client.shell() as bash:
+            self.assertTrue((await client.run("sleep 1000", timeoutMs=100)).timed_out)
+            self.assertTrue((await bash.exec("sleep 1000", timeoutMs=100)).timed_out)
+            for call in (client.run, bash.exec):
+                with self.assertRaises(TypeError):
+                    await call("true", timeout=1, timeoutMs=1000)
+
+
 class BlockingClosed(unittest.TestCase):
     def test_closed(self):
         client = connect().open()
@@ -142,6 +175,47 @@ class BlockingClosed(unittest.TestCase):
         client.close()
         with self.assertRaises(shelld.ServerEnded):
             client.run("true")
+
+    def test_close_after_close(self):
+        """What is left over is closed already."""
+        client = connect().open()
+        with client.start("seq 3; read x") as job:
+            lines = job.lines()
+            self.assertEqual(next(lines), "1")
+            events = client.events()
+            client.close()
+        job.close()
+        lines.close()
+        events.close()
+
+    def test_closed_by_another_thread(self):
+        """No call waits for ever, whenever the other thread closes."""
+        for _ in range(5):
+            client = connect().open()
+            started = threading.Barrier(5)
+
+            def calls():
+                started.wait()
+                with contextlib.suppress(shelld.ServerEnded):
+                    while True:
+                        client.request("server/stats")
+
+            threads = [threading.Thread(target=calls, daemon=True) for _ in range(3)]
+            threads.append(threading.Thread(target=lambda: (started.wait(), client.close()), daemon=True))
+            for thread in threads:
+                thread.start()
+            started.wait()
+            client.close()
+            for thread in threads:
+                thread.join(WATCHDOG_S)
+                self.assertFalse(thread.is_alive())
+
+    def test_options_none(self):
+        with connect(options=None) as client:
+            self.assertTrue(client.run("true").ok)
+        with mock.patch("shelld._client.Connection.open") as opened, self.assertRaises(TypeError):
+            connect(options=1).open()
+        opened.assert_not_called()
 
     def test_called_by_a_coroutine(self):
         async def secret(ask):

@@ -11,6 +11,7 @@ from .support import WATCHDOG_S, logged, marker, needs_linux, processes, settle,
 
 import shelld
 from shelld import connect
+from shelld._results import answer_of
 
 
 class Run(unittest.IsolatedAsyncioTestCase):
@@ -201,8 +202,16 @@ class Jobs(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((await job.question()).prompt, "Name?")
             answer = await job.answer("Ada")
             self.assertEqual((answer.prompt, answer.text), ("Age?", "Age? "))
+            self.assertEqual(answer.offsets, {"pty": len("Name? Ada\r\nAge? ")})
             answer = await job.answer("36")
+            self.assertIsNone(answer.question)
             self.assertEqual((answer.reason, answer.exit["code"], answer.text, answer.prompt), ("exit", 0, "Ada is 36\n", ""))
+
+    async def test_no_question(self):
+        """The job's state may have a waitingForInput that says that it does not wait."""
+        job = {"waitingForInput": {"waiting": False, "why": "it computes"}}
+        answer = answer_of({"reason": "timeout", "index": None, "output": {}, "job": job})
+        self.assertEqual((answer.question, answer.prompt), (None, ""))
 
     async def test_exec(self):
         async with self.shelld.shell() as bash:
@@ -295,6 +304,29 @@ class Questions(unittest.IsolatedAsyncioTestCase):
                 if secret is throws:
                     self.assertIn("callback for client/secret", records.get(timeout=WATCHDOG_S).getMessage())
 
+    async def test_no_answer(self):
+        """Whatever a callback does, its question is answered: the request that waits for it ends."""
+
+        def exits(ask):
+            raise SystemExit
+
+        def stops(ask):
+            raise StopIteration
+
+        async def exits_in_the_loop(ask):
+            raise SystemExit
+
+        async def cancels_itself(ask):
+            raise asyncio.CancelledError
+
+        for confirm in (exits, stops, exits_in_the_loop, cancels_itself, lambda ask: b"once", lambda ask: float("nan")):
+            with logged():
+                async with connect(confirm=confirm) as client:
+                    with self.assertRaises(shelld.RequestError) as caught:
+                        await asyncio.wait_for(client.run("true"), WATCHDOG_S)
+                    self.assertEqual(caught.exception.kind, "confirmationDenied")
+                    self.assertEqual(client._connection._questions, {})
+
     async def test_withdrawn(self):
         """The program is ended while a person is asked."""
         asked, cancelled = asyncio.Event(), asyncio.Event()
@@ -329,13 +361,16 @@ class Questions(unittest.IsolatedAsyncioTestCase):
             self.assertIn("client/confirm", records.get(timeout=WATCHDOG_S).getMessage())
 
     async def test_log(self):
-        async def throws(text):
+        def throws(text):
             raise ValueError
 
         logs = []
-        async with connect(args=["serve", "-log", "debug"], log=logs.append) as client:
-            await client.run("true")
+        for log in (logs.append, throws):
+            with logged() as records:
+                async with connect(args=["serve", "-log", "debug"], log=log) as client:
+                    await client.run("true")
         self.assertTrue(logs)
+        self.assertIn("callback log", records.get(timeout=WATCHDOG_S).getMessage())
 
 
 if __name__ == "__main__":

@@ -99,6 +99,50 @@ class Output(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await self.rest(new))[-1], "end")
         self.assertEqual(self.shelld._outputs, {})
 
+    async def test_cancelled_read(self):
+        """The next read goes on where the cancelled one was."""
+        job = await self.shelld.start("read x; seq 3; read x; echo end", mode="pipe", stdin="open", events=["exited"])
+        lines, events = job.lines(), self.shelld.events()
+        for _ in range(3):
+            for reading in (lines, events):
+                with self.assertRaises(asyncio.TimeoutError):
+                    await asyncio.wait_for(reading.__anext__(), 0.05)
+        await job.write("", appendNewline=True)
+        self.assertEqual([await lines.__anext__() for _ in range(3)], ["1", "2", "3"])
+        with self.assertRaises(asyncio.TimeoutError):
+            await asyncio.wait_for(lines.__anext__(), 0.05)
+        await job.write("", appendNewline=True)
+        self.assertEqual(await self.rest(lines), ["end"])
+        async for event in events:
+            if event["method"] == "job/exited":
+                break
+
+    async def test_left_after_a_cancelled_read(self):
+        job = await self.shelld.start("read x")
+        for leave in ("closed", "dropped"):
+            lines = job.lines()
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(lines.__anext__(), 0.05)
+            if leave == "closed":
+                await lines.aclose()
+                self.assertEqual(await self.rest(lines), [])
+            del lines
+            while self.shelld._outputs or len(asyncio.all_tasks()) > 1:
+                await asyncio.sleep(0.01)
+
+    async def test_reader_follows_another_at_once(self):
+        """Output of the first one's subscription that is still on its way is not for the second."""
+        job = await self.shelld.start("seq 100000; read x; echo end", mode="pipe", stdin="open")
+        await job.wait(pattern="100000")
+        for _ in range(10):
+            old, new = job.lines(), job.lines()
+            first = asyncio.ensure_future(old.__anext__())
+            second = asyncio.ensure_future(new.__anext__())
+            await asyncio.wait({first})
+            got = [await second] + [await new.__anext__() for _ in range(99999)]
+            self.assertEqual(got, [str(number) for number in range(1, 100001)])
+            self.assertIn("another iterator", str(first.exception()))
+
     async def rest(self, lines):
         return [line async for line in lines]
 
