@@ -62,7 +62,9 @@ export class ServerProcess {
         const message = `there is no program ${path}: put shelld on PATH, or name it in $SHELLD or in the option path`;
         throw new ConnectError('serverNotFound', message, { cause });
       }
-      const message = `${path} cannot be run (${code}): name an executable shelld in $SHELLD or in the option path`;
+      const exhausted = ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM'].includes(code!);
+      const remedy = exhausted ? 'close files, end processes, or raise the limit' : 'name an executable shelld in $SHELLD or in the option path';
+      const message = `${path} cannot be run (${code}): ${remedy}`;
       throw new ConnectError('notShelld', message, { cause });
     }
   }

@@ -1,6 +1,6 @@
 // What can go wrong is an error that says what to do; nothing hangs, and nothing is left running.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -31,6 +31,13 @@ test('a program that cannot be run', async (t) => {
   writeFileSync(path, 'no program\n');
   await fails({ path }, 'notShelld', /shelld cannot be run \(EACCES\)/);
   await fails({ path: directory(t) }, 'notShelld', /cannot be run \(EACCES\)/);
+});
+
+test('a process that cannot be started for want of descriptors', async (t) => {
+  if (runtime('')[1].length > 1 || 'Bun' in globalThis) return t.skip('other runtimes fail elsewhere');
+  const { stdout, stderr } = await output(spawn('sh', ['-c', 'ulimit -n 64; SHELLD=/nowhere/shelld exec "$@"', 'sh', process.execPath, program('test/exhausted.js')]));
+  assert.equal(stderr, '');
+  assert.match(stdout, /^serverNotFound .*\nnotShelld .* cannot be run \(EMFILE\): close files/);
 });
 
 test('an unsupported platform', async () => {
