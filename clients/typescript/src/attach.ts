@@ -1,6 +1,6 @@
 import { onAbort } from './abort.js';
 import type { Connection, Handlers, RequestOptions } from './connection.js';
-import { RequestError, ServerEndedError } from './errors.js';
+import { checkMessage, RequestError, ServerEndedError } from './errors.js';
 import type { InitializeParams } from './protocol.js';
 import { Shelld, type Callbacks } from './shelld.js';
 
@@ -20,6 +20,7 @@ export interface MessageConnection {
   onRequest(method: string, handler: (params: any, token: CancellationToken) => any): Disposable;
   onNotification(handler: (method: string, params: any) => void): Disposable;
   onClose(listener: () => void): Disposable;
+  onDispose(listener: () => void): Disposable;
   end(): void;
 }
 
@@ -38,22 +39,47 @@ export async function attach(connection: MessageConnection, options: AttachOptio
   return shelld;
 }
 
+/** How long a shutdown may take, besides the grace of its jobs, and how long the writing of a notification. */
+const closeMs = 10_000;
+const exitMs = 2000;
+
+/** Resolves when a promise is settled, or after that time. */
+async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => { timer = setTimeout(resolve, ms); });
+  await Promise.race([promise.catch(() => {}), late]);
+  clearTimeout(timer);
+}
+
 class MessageConnectionAdapter implements Connection {
   inFlight = 0;
+  maxMessageBytes = 1 << 24;
   #connection: MessageConnection;
   #over: ServerEndedError | undefined;
-  #ended: Promise<void>;
-  #end!: (error: ServerEndedError) => void;
+  #handlers!: Handlers;
+  #waiting = new Set<(error: ServerEndedError) => void>(); // the pending requests
 
   constructor(connection: MessageConnection) {
     this.#connection = connection;
-    this.#ended = new Promise((resolve) => {
-      this.#end = (error) => { this.#over ??= error; resolve(); };
-    });
+  }
+
+  #end(error: ServerEndedError): void {
+    if (this.#over) return;
+    this.#over = error;
+    for (const reject of this.#waiting) reject(error);
+    this.#waiting.clear();
+    this.#handlers.ended(error);
   }
 
   listen(handlers: Handlers): void {
-    this.#connection.onNotification((method, params) => handlers.event(method, params));
+    this.#handlers = handlers;
+    this.#connection.onNotification((method, params) => {
+      try {
+        handlers.event(method, params);
+      } catch (error) {
+        handlers.failed(error);
+      }
+    });
     for (const method of ['client/secret', 'client/confirm']) {
       this.#connection.onRequest(method, async (params, token) => {
         const withdrawn = new AbortController();
@@ -68,22 +94,25 @@ class MessageConnectionAdapter implements Connection {
       });
     }
     this.#connection.onClose(() => this.#end(new ServerEndedError('the connection to shelld has ended', '')));
-    void this.#ended.then(() => handlers.ended(this.#over!));
+    this.#connection.onDispose(() => this.#end(new ServerEndedError('the connection to shelld was disposed', '')));
   }
 
   async request(method: string, params: object, { signal, accept, late }: RequestOptions = {}): Promise<any> {
     signal?.throwIfAborted();
     if (this.#over) throw this.#over;
+    checkMessage(method, JSON.stringify(params), this.maxMessageBytes - 200); // the rest of the message
     const cancel = new Cancellation();
+    const sent = this.#connection.sendRequest(method, params, cancel.token);
     this.inFlight++;
-    const answer = this.#connection.sendRequest(method, params, cancel.token).then((result) => {
+    const answer = sent.then((result) => {
       (signal?.aborted ? late : accept)?.(result);
       return result;
     }).finally(() => this.inFlight--);
     let forget = () => {};
     const aborted = new Promise((_, reject) => {
-      forget = onAbort(signal, () => { cancel.cancel(); reject(signal!.reason); });
-      void this.#ended.then(() => reject(this.#over));
+      const forgetSignal = onAbort(signal, () => { cancel.cancel(); reject(signal!.reason); });
+      this.#waiting.add(reject);
+      forget = () => { forgetSignal(); this.#waiting.delete(reject); };
     });
     aborted.catch(() => {});
     try {
@@ -106,11 +135,13 @@ class MessageConnectionAdapter implements Connection {
     return () => {}; // whoever made the connection keeps the process alive
   }
 
-  async close(): Promise<void> {
+  async close(graceMs: number): Promise<void> {
     if (this.#over) return;
-    await this.request('shutdown', {}).catch(() => {});
-    this.notify('exit', {});
-    this.#connection.end();
+    await within(graceMs + closeMs, this.request('shutdown', {}));
+    if (!this.#over) {
+      await within(exitMs, this.#connection.sendNotification('exit', {})); // end() drops what is not written yet
+      this.#connection.end();
+    }
     this.#end(new ServerEndedError('the client is closed: connect again', '', 'closed'));
   }
 }

@@ -1,5 +1,5 @@
 import { onAbort } from './abort.js';
-import { RequestError, ServerEndedError, ShelldError } from './errors.js';
+import { checkMessage, RequestError, ServerEndedError, ShelldError } from './errors.js';
 import type { ServerProcess } from './server.js';
 
 /** The receivers of a connection's messages. */
@@ -8,6 +8,8 @@ export interface Handlers {
   event(method: string, params: object): void;
   /** A request of the server; the signal aborts when it is withdrawn. */
   request(method: string, params: object, signal: AbortSignal): Promise<object>;
+  /** An exception of a callback, or an error of the server that belongs to no request. */
+  failed(error: unknown): void;
   /** The connection is over; every pending request is rejected with this error. */
   ended(error: ShelldError): void;
 }
@@ -24,6 +26,8 @@ export interface RequestOptions {
 /** A connection to a server. */
 export interface Connection {
   listen(handlers: Handlers): void;
+  /** The longest message, in bytes, that either side may send. */
+  maxMessageBytes: number;
   request(method: string, params: object, options?: RequestOptions): Promise<any>;
   notify(method: string, params: object): void;
   /** How many requests have no answer yet, withdrawn ones among them. */
@@ -56,8 +60,7 @@ const muteMs = 2000;
 
 /** A connection to a server process: a JSON text a line. */
 export class LineConnection implements Connection {
-  /** The longest line that the server may send. */
-  maxLine = 1 << 24;
+  maxMessageBytes = 1 << 24;
   #server: ServerProcess;
   #handlers!: Handlers;
   #lastId = 0;
@@ -84,6 +87,12 @@ export class LineConnection implements Connection {
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#over) return Promise.reject(this.#over);
     const id = ++this.#lastId;
+    let line: string;
+    try {
+      line = this.#encode({ id, method, params });
+    } catch (error) {
+      return Promise.reject(error);
+    }
     const release = this.hold();
     let forget = () => {};
     const answer = new Promise((resolve, reject) => {
@@ -96,7 +105,7 @@ export class LineConnection implements Connection {
       });
       this.#pending.set(id, pending);
     });
-    this.#write({ id, method, params });
+    this.#server.write(line);
     return answer.finally(() => {
       forget();
       release();
@@ -146,7 +155,14 @@ export class LineConnection implements Connection {
   }
 
   #write(message: Message): void {
-    this.#server.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n');
+    this.#server.write(this.#encode(message));
+  }
+
+  /** Returns the line of a message. Throws if it cannot be encoded (a BigInt, a cycle) or is too large. */
+  #encode(message: Message): string {
+    const text = JSON.stringify({ jsonrpc: '2.0', ...message });
+    checkMessage(message.method, text, this.maxMessageBytes);
+    return text + '\n';
   }
 
   #read(text: string): void {
@@ -162,7 +178,7 @@ export class LineConnection implements Connection {
     if (begin < text.length && !this.#over) {
       this.#line.push(begin === 0 ? text : text.slice(begin));
       this.#lineLength += text.length - begin;
-      if (this.#lineLength > this.maxLine) this.#garbage('a line that does not end');
+      if (this.#lineLength > this.maxMessageBytes) this.#garbage('a line that does not end');
     }
   }
 
@@ -174,10 +190,14 @@ export class LineConnection implements Connection {
       return this.#garbage(JSON.stringify(line.slice(0, 200)));
     }
     if (typeof message !== 'object' || message === null || Array.isArray(message)) return this.#garbage(line.slice(0, 200));
-    if (message.method === undefined) this.#answered(message);
-    else if (message.id !== undefined) void this.#answer(message.id, message.method, message.params ?? {});
-    else if (message.method === '$/cancelRequest') this.#withdrawn((message.params as { id: unknown }).id);
-    else this.#handlers.event(message.method, message.params ?? {});
+    try {
+      if (message.method === undefined) this.#answered(message);
+      else if (message.id !== undefined) void this.#answer(message.id, message.method, message.params ?? {});
+      else if (message.method === '$/cancelRequest') this.#withdrawn((message.params as { id: unknown }).id);
+      else this.#handlers.event(message.method, message.params ?? {});
+    } catch (error) {
+      this.#handlers.failed(error);
+    }
   }
 
   #garbage(what: string): void {
@@ -186,12 +206,27 @@ export class LineConnection implements Connection {
   }
 
   #answered({ id, result, error }: Message): void {
+    if (error && (id === null || id === undefined)) return this.#misunderstood(error);
     const pending = this.#pending.get(id as number);
     if (!pending) return;
     this.#pending.delete(id as number);
     if (error) return pending.reject(new RequestError(pending.method, error));
-    pending.options.accept?.(result);
+    try {
+      pending.options.accept?.(result);
+    } catch (thrown) {
+      return pending.reject(thrown);
+    }
     pending.resolve(result);
+  }
+
+  /** The server could not read a message, and cannot say which: any pending request may be without an answer. */
+  #misunderstood(error: NonNullable<Message['error']>): void {
+    for (const pending of this.#pending.values()) {
+      const { late } = pending.options;
+      pending.options = { ...(late && { accept: late }) };
+      pending.reject(new RequestError(pending.method, error));
+    }
+    this.#handlers.failed(new RequestError('a message', error));
   }
 
   /** Answers a request of the server. */

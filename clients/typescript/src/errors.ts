@@ -7,6 +7,7 @@ export type ClientErrorKind =
   | 'notShelld' // the program does not speak the protocol
   | 'serverEnded' // the server died
   | 'closed' // close() was called
+  | 'messageTooLarge' // a request exceeds the server's maxMessageBytes; it was not sent
   | 'commandFailed' // an exit code other than 0, with `check` or `$`
   | 'outputBusy' // the output of the job is being read already
   | 'eventsLost'; // a reader of events() has fallen too far behind
@@ -20,6 +21,16 @@ export class ShelldError extends Error {
     super(message, options);
     this.kind = kind;
   }
+}
+
+/** Checks the size of a message before it is sent: the server skips a longer one, and cannot say which it was. */
+export function checkMessage(method: string | undefined, text: string, max: number): void {
+  if (text.length * 3 <= max) return;
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= max) return;
+  const message = `${method ?? 'the answer'}: the message has ${bytes} bytes, and the server takes ${max}: ` +
+    'send less at a time (write() in pieces, a file), or raise options.limits.maxMessageBytes of connect()';
+  throw new ShelldError('messageTooLarge', message);
 }
 
 /** An error answer of the server. `data` is typed by its `kind`. */

@@ -20,9 +20,22 @@ export function eventsOf(
 ): AsyncGenerator<Event, void, void> {
   const queue: Event[] = [];
   let over: { error?: unknown } | undefined;
-  let wake = () => {};
-  const end = (error?: unknown) => { over ??= { error }; wake(); };
-  const stopSource = source((method, params) => {
+  const waiting: (() => void)[] = []; // calls of next()
+  const wake = () => { for (const one of waiting.splice(0)) one(); };
+  let stopSource: (() => void) | undefined;
+  const stop = () => {
+    stopSource?.();
+    stopSource = undefined;
+    forget();
+  };
+  const end = (error?: unknown) => {
+    if (over) return;
+    over = { error };
+    stop();
+    wake();
+  };
+  let forget = () => {};
+  stopSource = source((method, params) => {
     if (over) return;
     if (queue.length >= maxBehind) {
       return end(new ShelldError('eventsLost', `a reader of events is ${maxBehind} of them behind: read faster, or ask for fewer`));
@@ -31,21 +44,18 @@ export function eventsOf(
     wake();
   }, end);
   const abort = () => { queue.length = 0; end(signal!.reason); };
-  const forget = onAbort(signal, abort);
+  forget = onAbort(signal, abort);
   if (signal?.aborted) abort();
-  const stop = () => { stopSource(); forget(); };
   const next = async (): Promise<IteratorResult<Event, void>> => {
-    while (queue.length === 0 && !over) await new Promise<void>((resolve) => { wake = resolve; });
+    while (queue.length === 0 && !over) await new Promise<void>((resolve) => waiting.push(resolve));
     const value = queue.shift();
     if (value) return { done: false, value };
-    stop();
     if (over?.error !== undefined) throw over.error;
     return { done: true, value: undefined };
   };
   const finish = async (): Promise<IteratorResult<Event, void>> => {
     end();
     queue.length = 0;
-    stop();
     return { done: true, value: undefined };
   };
   return {

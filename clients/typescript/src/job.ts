@@ -151,24 +151,21 @@ export class Job implements AsyncDisposable {
   }
 
   /** The job's events of these names from now on. */
-  async *events(names: readonly Exclude<EventName, 'output'>[], { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Event, void, void> {
-    let ended: (error?: unknown) => void = () => {};
-    const events = eventsOf((push, end) => {
-      ended = end;
-      return this.listen((method, params) => {
-        push(method, params);
+  events(names: readonly Exclude<EventName, 'output'>[], { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Event, void, void> {
+    const methods = new Set<string>(names.map((name) => `job/${name}`));
+    return eventsOf((push, end) => {
+      const off = this.listen((method, params) => {
+        if (methods.has(method)) push(method, params);
         if (method === 'job/closed') end();
       }, end);
+      this.#want(names, 1);
+      this.subscribe({}).catch((error) => end(error instanceof ShelldError && error.kind === 'jobExited' ? undefined : error));
+      return () => {
+        off();
+        this.#want(names, -1);
+        this.subscribe({}).catch(() => {});
+      };
     }, signal);
-    this.#want(names, 1);
-    try {
-      await this.subscribe({}).catch((error) => { if (!(error instanceof ShelldError && error.kind === 'jobExited')) throw error; ended(); });
-      for await (const event of events) if (names.some((name) => event.method === `job/${name}`)) yield event;
-    } finally {
-      this.#want(names, -1);
-      this.subscribe({}).catch(() => {});
-      await events.return();
-    }
   }
 
   /** Ends the job and everything that it has started: TERM, and after graceMs (5 s) KILL. Reports each process and how it ended. */
@@ -188,7 +185,8 @@ export class Job implements AsyncDisposable {
       await this.kill({ graceMs: disposeGraceMs });
     } catch (error) {
       // The jobs of a server end with it, and one that is forgotten was closed.
-      if (!(error instanceof ServerEndedError) && !(error instanceof ShelldError && error.kind === 'jobNotFound')) throw error;
+      if (this.shelld.closing || error instanceof ServerEndedError) return;
+      if (!(error instanceof ShelldError) || (error.kind !== 'jobNotFound' && error.kind !== 'shuttingDown')) throw error;
     }
   }
 

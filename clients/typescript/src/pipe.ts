@@ -1,4 +1,5 @@
-import { ShelldError } from './errors.js';
+import { onAbort } from './abort.js';
+import { ServerEndedError, ShelldError } from './errors.js';
 import type { Job } from './job.js';
 import type { Exit, JobWriteParams } from './protocol.js';
 
@@ -32,8 +33,8 @@ export function pipe(job: Job, terminal: Terminal): Pipe {
   const stop = new AbortController();
   // Requests of one job take effect in their order: nothing here has to wait for an answer.
   const send = (request: Promise<unknown>) => request.catch((error) => {
-    // Input for a job that ends at this moment is dropped.
-    if (!(error instanceof ShelldError) || error.kind !== 'jobExited') stop.abort(error);
+    // A refused key or size is lost, as one for a program that does not read; the job and its output go on.
+    if (error instanceof ServerEndedError) stop.abort(error);
   });
   const resize = (cols: number, rows: number) => send(job.resize(cols, rows));
   const write = (params: Omit<JobWriteParams, 'handle'>) => send(job.write(params as JobWriteParams));
@@ -43,13 +44,16 @@ export function pipe(job: Job, terminal: Terminal): Pipe {
     terminal.onBinary?.((data) => write({ send: [{ base64: Buffer.from(data, 'latin1').toString('base64') }] } as JobWriteParams)),
     terminal.onResize?.(({ cols, rows }) => resize(cols, rows)),
   ];
+  // A terminal may never call back: the end of the connection ends that wait, too.
+  const off = job.listen(() => {}, (error) => stop.abort(error));
   const show = async (): Promise<Exit> => {
     try {
       for await (const chunk of job.outputForTerminal(stop.signal)) {
-        await new Promise<void>((resolve) => terminal.write(chunk.text, resolve));
+        await shown(terminal, chunk.text, stop.signal);
       }
       return await job.exit;
     } finally {
+      off();
       for (const subscription of subscriptions) subscription?.dispose();
     }
   };
@@ -60,4 +64,13 @@ export function pipe(job: Job, terminal: Terminal): Pipe {
     await done.catch(() => {});
   };
   return { done, dispose, [Symbol.asyncDispose]: dispose };
+}
+
+/** Resolves when a terminal has shown a text. Rejects if the signal aborts before. */
+function shown(terminal: Terminal, text: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  return new Promise<void>((resolve, reject) => {
+    const forget = onAbort(signal, () => reject(signal.reason));
+    terminal.write(text, () => { forget(); resolve(); });
+  });
 }

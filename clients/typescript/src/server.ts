@@ -36,21 +36,25 @@ export class ServerProcess {
     // Writing to a server that has ended fails; `ended` reports that.
     child.stdin.on('error', () => {});
     const closed = new Promise((resolve) => child.once('close', resolve));
-    this.ended = once(child, 'exit').then(async ([code, signal]) => {
+    const exited = new Promise<[number | null, string | null]>((resolve) => child.once('exit', (code, signal) => resolve([code, signal])));
+    this.ended = exited.then(async ([code, signal]) => {
       let timer: NodeJS.Timeout | undefined;
       await Promise.race([closed, new Promise((resolve) => { timer = setTimeout(resolve, drainMs); })]);
       clearTimeout(timer);
       return signal === null ? `exit status ${code}` : `signal ${signal}`;
     });
-    this.ended.catch(() => {}); // it could not be started, which start() reports
   }
 
   /** Starts the program itself, without a shell. */
   static async start(path: string, { args, env, onLog }: ServerOptions): Promise<ServerProcess> {
     try {
       const child = spawn(path, [...args ?? []], { env, stdio: 'pipe', windowsHide: true });
+      // An error may come at any time, such as that of a signal that could not be sent.
+      child.on('error', () => {});
+      const spawned = once(child, 'spawn');
+      if (!child.stdin) await spawned; // there are no streams (EMFILE, EAGAIN): it rejects
       const server = new ServerProcess(path, child, onLog);
-      await once(child, 'spawn');
+      await spawned;
       return server;
     } catch (cause) {
       const code = (cause as NodeJS.ErrnoException).code;
@@ -58,7 +62,9 @@ export class ServerProcess {
         const message = `there is no program ${path}: put shelld on PATH, or name it in $SHELLD or in the option path`;
         throw new ConnectError('serverNotFound', message, { cause });
       }
-      const message = `${path} cannot be run (${code}): name an executable shelld in $SHELLD or in the option path`;
+      const exhausted = ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM'].includes(code!);
+      const remedy = exhausted ? 'close files, end processes, or raise the limit' : 'name an executable shelld in $SHELLD or in the option path';
+      const message = `${path} cannot be run (${code}): ${remedy}`;
       throw new ConnectError('notShelld', message, { cause });
     }
   }

@@ -16,7 +16,7 @@ export interface Callbacks {
   secret?(question: ServerRequests['client/secret']['params'], signal: AbortSignal): Promise<string | undefined> | string | undefined;
   /** A request needs a confirmation (`options.confirm`). */
   confirm?(question: ServerRequests['client/confirm']['params'], signal: AbortSignal): Promise<ConfirmOutcome> | ConfirmOutcome;
-  /** Receives an exception of a callback. Default: a warning of the process. */
+  /** Receives an exception of a callback (of onLog too), and an error of the server that belongs to no call. Default: a warning of the process. */
   onError?(error: unknown): void;
 }
 
@@ -66,6 +66,8 @@ export interface RunResult extends CommandResult {
   /** The exit code is 0. */
   ok: boolean;
   timedOut: boolean;
+  /** The output lacks its middle: each stream keeps `maxBytes` (1 MiB), head and tail. `raw.truncated` says how much is missing. */
+  truncated: boolean;
   /** The answer as it came. */
   raw: JobRunResult;
 }
@@ -110,6 +112,7 @@ export class Shelld implements AsyncDisposable {
   #routes = new Map<number, Route>();
   #listeners = new Set<Route>();
   #starting = 0;
+  #closing = false;
   // The end of a short job may be reported before the answer to its start: events of jobs unknown so far.
   #early = new Map<number, { method: EventMethod; params: object }[]>();
 
@@ -121,6 +124,7 @@ export class Shelld implements AsyncDisposable {
       connection.listen({
         event: (method, params) => this.#event(method as EventMethod, params),
         request: (method, params, signal) => this.#asked(method, params, signal),
+        failed: (error) => report(this.#callbacks, error),
         ended: (error) => {
           for (const route of [...this.#routes.values(), ...this.#listeners]) route.ended(error);
           resolve(error);
@@ -152,7 +156,8 @@ export class Shelld implements AsyncDisposable {
     } as JobRunParams, { signal });
     const result: RunResult = {
       ok: raw.exit?.code === 0, exitCode: raw.exit?.code ?? null, signal: raw.exit?.signal ?? null,
-      stdout: raw.stdout ?? raw.output ?? '', stderr: raw.stderr ?? '', timedOut: raw.timedOut, raw,
+      stdout: raw.stdout ?? raw.output ?? '', stderr: raw.stderr ?? '', timedOut: raw.timedOut,
+      truncated: raw.truncated !== undefined, raw,
     };
     if (check && !result.ok) throw new ExitError(commandText(command), result);
     return result;
@@ -189,7 +194,9 @@ export class Shelld implements AsyncDisposable {
         // At once, since events of the job may follow in the same piece of the stream.
         accept: ({ job: info }: JobStartResult) => {
           job = new Job(this, info, wanted);
-          for (const { method, params } of this.#early.get(info.handle) ?? []) this.#routes.get(info.handle)?.event(method, params);
+          const early = this.#early.get(info.handle) ?? [];
+          this.#early.delete(info.handle);
+          for (const { method, params } of early) this.#routes.get(info.handle)?.event(method, params);
         },
         late: ({ job: { handle } }: JobStartResult) => { this.request('job/kill', { handle }).catch(() => {}); },
       });
@@ -211,11 +218,17 @@ export class Shelld implements AsyncDisposable {
 
   /** Ends every job, then the server. */
   async close(): Promise<void> {
+    this.#closing = true;
     await this.#connection.close(this.server?.limits.shutdownGraceMs ?? 0);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** @internal close() was called. */
+  get closing(): boolean {
+    return this.#closing;
   }
 
   /** @internal Keeps this process alive until the returned function is called. */
@@ -245,18 +258,23 @@ export class Shelld implements AsyncDisposable {
       throw new ConnectError('unsupportedVersion', message);
     }
     this.server = server;
+    if (server.limits?.maxMessageBytes) this.#connection.maxMessageBytes = server.limits.maxMessageBytes;
   }
 
   #event(method: EventMethod, params: object): void {
     const { handle } = params as { handle: number };
     const route = this.#routes.get(handle);
     if (route) route.event(method, params);
-    else if (this.#starting > 0) this.#early.set(handle, [...this.#early.get(handle) ?? [], { method, params }]);
+    else if (this.#starting > 0) {
+      const early = this.#early.get(handle);
+      if (early) early.push({ method, params });
+      else this.#early.set(handle, [{ method, params }]);
+    }
     for (const listener of [...this.#listeners]) listener.event(method, params);
   }
 
   async #asked(method: string, params: object, signal: AbortSignal): Promise<object> {
-    const { secret, confirm, onError = (error) => process.emitWarning(error as Error) } = this.#callbacks;
+    const { secret, confirm } = this.#callbacks;
     try {
       if (method === 'client/secret' && secret) {
         const value = await secret(params as ServerRequests['client/secret']['params'], signal);
@@ -266,7 +284,7 @@ export class Shelld implements AsyncDisposable {
         return { outcome: await confirm(params as ServerRequests['client/confirm']['params'], signal) };
       }
     } catch (error) {
-      if (!signal.aborted) onError(error);
+      if (!signal.aborted) report(this.#callbacks, error);
       // The exception may contain the secret.
       throw { code: -32603, message: 'the callback of the client failed' };
     }
@@ -274,12 +292,29 @@ export class Shelld implements AsyncDisposable {
   }
 }
 
+/** Reports an exception that belongs to no call. It never throws. */
+function report({ onError }: Callbacks, error: unknown): void {
+  try {
+    if (onError) return onError(error);
+  } catch (thrown) {
+    error = thrown;
+  }
+  process.emitWarning(error instanceof Error ? error : String(error));
+}
+
 /** Starts a server and connects to it. */
 export async function connect(options: ConnectOptions = {}): Promise<Shelld> {
   const { path, args, env, onLog, secret, confirm, onError, signal, connectTimeoutMs = 20_000, ...initialize } = options;
   signal?.throwIfAborted();
   const program = findServer(path);
-  const server = await ServerProcess.start(program, { ...(args && { args }), ...(env && { env }), ...(onLog && { onLog }) });
+  const logger = (text: string) => {
+    try {
+      onLog!(text);
+    } catch (error) {
+      report({ ...(onError && { onError }) }, error);
+    }
+  };
+  const server = await ServerProcess.start(program, { ...(args && { args }), ...(env && { env }), ...(onLog && { onLog: logger }) });
   const connection = new LineConnection(server);
   const shelld = new Shelld(connection, { ...(secret && { secret }), ...(confirm && { confirm }), ...(onError && { onError }) });
   const timeout = new AbortController();
@@ -288,7 +323,6 @@ export async function connect(options: ConnectOptions = {}): Promise<Shelld> {
   }, connectTimeoutMs);
   try {
     await shelld.initialize(initialize, signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal);
-    connection.maxLine = shelld.server.limits.maxMessageBytes;
     return shelld;
   } catch (cause) {
     server.kill();

@@ -32,3 +32,20 @@ test('a client on a MessageConnection of vscode-jsonrpc', { skip: library ? fals
   await assert.rejects(shelld.run('true'), ServerEndedError);
   assert.equal((await soon(ended, 'the end of the server'))[0], 0);
 });
+
+test('a connection that is disposed rejects pending calls', { skip: library ? false : '$VSCODE_JSONRPC is not set' }, async (t) => {
+  const { createMessageConnection, StreamMessageReader, StreamMessageWriter } = await import(library!);
+  const server = spawn(process.env['SHELLD']!, [], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => server.kill());
+  const connection = createMessageConnection(new StreamMessageReader(server.stdout), new StreamMessageWriter(server.stdin));
+  connection.listen();
+  const shelld = await attach(connection, { options: { persist: { mode: 'memory' } } });
+  const job = await shelld.start(['sleep', '1000']);
+  await assert.rejects(shelld.request('job/list', { _meta: { x: 'x'.repeat(1 << 24) } }), ({ kind }: ShelldError) => kind === 'messageTooLarge');
+  connection.dispose();
+  assert.match((await soon(shelld.ended, 'the end')).message, /was disposed/);
+  await assert.rejects(soon(job.exit, 'the end'), ServerEndedError);
+  await assert.rejects(shelld.run('true'), ServerEndedError);
+  assert.equal(shelld.inFlight, 0);
+  await shelld.close();
+});

@@ -1,11 +1,11 @@
 // What can go wrong is an error that says what to do; nothing hangs, and nothing is left running.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { connect, ConnectError, RequestError, ServerEndedError, type ShelldError } from 'shelld';
-import { directory, fake, Holders, output, program, runtime, soon, start } from './helpers.js';
+import { client, directory, fake, Holders, output, program, runtime, soon, start } from './helpers.js';
 
 /** Connecting fails so, and leaves no process. */
 async function fails(options: Parameters<typeof connect>[0], kind: string, message: RegExp): Promise<void> {
@@ -33,6 +33,13 @@ test('a program that cannot be run', async (t) => {
   await fails({ path: directory(t) }, 'notShelld', /cannot be run \(EACCES\)/);
 });
 
+test('a process that cannot be started for want of descriptors', async (t) => {
+  if (runtime('')[1].length > 1 || 'Bun' in globalThis) return t.skip('other runtimes fail elsewhere');
+  const { stdout, stderr } = await output(spawn('sh', ['-c', 'ulimit -n 64; SHELLD=/nowhere/shelld exec "$@"', 'sh', process.execPath, program('test/exhausted.js')]));
+  assert.equal(stderr, '');
+  assert.match(stdout, /^serverNotFound .*\nnotShelld .* cannot be run \(EMFILE\): close files/);
+});
+
 test('an unsupported platform', async () => {
   const platform = Object.getOwnPropertyDescriptor(process, 'platform')!;
   Object.defineProperty(process, 'platform', { configurable: true, enumerable: true, value: 'aix' });
@@ -57,6 +64,55 @@ test('a program that is no shelld', async (t) => {
   await fails(fake('stranger'), 'notShelld', /not that of a shelld/);
   await fails(fake('unknown'), 'notShelld', /does not know initialize/);
   await fails({ ...fake('silent'), connectTimeoutMs: 500 }, 'notShelld', /has not answered within 500 ms/);
+});
+
+test('a request over maxMessageBytes is rejected before it is sent', async (t) => {
+  const shelld = await client(t, { options: { limits: { maxMessageBytes: 1 << 20 } } });
+  assert.equal(shelld.server.limits.maxMessageBytes, 1 << 20);
+  // 'é' has two bytes. The envelope is measured, so that the longest request that fits is known.
+  const envelope = Buffer.byteLength(JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'job/list', params: { _meta: { x: '' } } }));
+  const fits = (1 << 20) - envelope;
+  await soon(shelld.request('job/list', { _meta: { x: 'x'.repeat(fits) } }), 'the longest request');
+  for (const x of ['x'.repeat(fits + 1), 'é'.repeat(fits / 2 + 2)]) {
+    await assert.rejects(soon(shelld.request('job/list', { _meta: { x } }), 'an error'), (error: ShelldError) => {
+      assert.equal(error.kind, 'messageTooLarge');
+      assert.match(error.message, /^job\/list: the message has 10\d+ bytes, and the server takes 1048576: send less at a time/);
+      return true;
+    });
+  }
+  assert.equal(shelld.inFlight, 0);
+  assert.equal((await shelld.run('echo alive')).stdout, 'alive\n');
+});
+
+test('an error without an id rejects the pending requests, and is reported', async () => {
+  const errors: string[] = [];
+  await using shelld = await connect({ ...fake('null'), onError: (error) => errors.push((error as Error).message) });
+  await assert.rejects(soon(shelld.run('true'), 'an error'), ({ kind, message }: ShelldError) => kind === 'invalidRequest' && message.startsWith('job/run: a line'));
+  assert.deepEqual(errors, ['a message: a line that is too long']);
+});
+
+test('params that cannot be encoded reject the call and leave no request', async (t) => {
+  const shelld = await client(t);
+  const cycle: Record<string, unknown> = {};
+  cycle['cycle'] = cycle;
+  for (const _meta of [cycle, { big: 1n }]) await assert.rejects(shelld.request('job/list', { _meta }), TypeError);
+  assert.equal(shelld.inFlight, 0);
+});
+
+test('an exception of accept rejects the request, one of onLog is reported', async (t) => {
+  const errors: string[] = [];
+  let reported = () => {};
+  const report = new Promise<void>((resolve) => { reported = resolve; });
+  const shelld = await client(t);
+  await assert.rejects(shelld.request('job/list', {}, { accept: () => { throw new Error('refused'); } }), /refused/);
+  const other = await connect({
+    ...fake('dies'),
+    onLog: () => { throw new Error('the disk is full'); },
+    onError: (error) => { errors.push((error as Error).message); reported(); },
+  });
+  await assert.rejects(other.run('true'), ServerEndedError);
+  await soon(report, 'the report');
+  assert.equal(errors[0], 'the disk is full');
 });
 
 test('another version of the protocol', async () => {

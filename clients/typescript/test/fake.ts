@@ -33,6 +33,11 @@ const answers: Record<string, (message: { id: number; method: string }) => void>
     if (method === 'initialize') return send({ id, result: initialized });
     process.stdout.write('printf was here\n');
   },
+  null: ({ id, method }) => {
+    if (method === 'initialize') return send({ id, result: initialized });
+    if (method === 'job/run') send({ id: null, error: { code: -32600, message: 'a line that is too long', data: { kind: 'invalidRequest' } } });
+    else send({ id, result: {} });
+  },
   late: ({ id, method }) => {
     if (method === 'initialize') return send({ id, result: initialized });
     if (method === 'job/kill') process.exit(42);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Event, ShelldError } from 'shelld';
+import { connect, type Event, type ShelldError } from 'shelld';
 import { client, Holders, soon } from './helpers.js';
 
 test('wait tells which fact held', async (t) => {
@@ -113,6 +113,52 @@ test('events of one job and of all', async (t) => {
   assert.deepEqual(titles, ['titled']);
   const methods = new Set(all.filter((event) => 'handle' in event.params && event.params.handle === job.handle).map(({ method }) => method));
   assert.deepEqual([...methods].sort(), ['job/closed', 'job/exited', 'job/stateChanged', 'job/waitingForInput']);
+});
+
+test('events() begins at the call, and queues wanted events alone', async (t) => {
+  const shelld = await client(t);
+  await using job = await shelld.start('read x; printf "\\033]0;titled\\007"; read y; i=0; while [ $i -lt 300 ]; do echo $i; sleep 0; i=$((i+1)); done');
+  const events = job.events(['stateChanged']); // not read yet
+  await job.answer('', { until: { quietMs: 100 } });
+  const lines = job.lines();
+  await job.write('\n');
+  for await (const line of lines) void line;
+  await job.closed;
+  const seen: Event[] = [];
+  for await (const event of events) seen.push(event);
+  assert.ok(seen.some((event) => event.method === 'job/stateChanged' && event.params.title === 'titled'));
+  assert.deepEqual([...new Set(seen.map(({ method }) => method))], ['job/stateChanged']);
+});
+
+test('two calls of next() at once are both answered', async (t) => {
+  const shelld = await client(t);
+  await using job = await shelld.start('read x');
+  const events = shelld.events(); // exited and closed
+  const both = Promise.all([events.next(), events.next()]);
+  await job.answer('');
+  assert.deepEqual((await soon(both, 'the events')).map(({ value }) => value?.method), ['job/exited', 'job/closed']);
+});
+
+test('the end of a scope is no error while the client closes', async () => {
+  const shelld = await connect({ options: { persist: { mode: 'memory' } } });
+  const job = await shelld.start(['sleep', '1000']);
+  const closing = shelld.close();
+  await job[Symbol.asyncDispose]();
+  await closing;
+  const other = await connect({ options: { persist: { mode: 'memory' } } });
+  const second = await other.start(`trap '' TERM; echo up; while :; do sleep 1; done`);
+  await second.wait(/up/);
+  const shutdown = other.request('shutdown'); // not by close()
+  await second[Symbol.asyncDispose]();
+  await shutdown;
+  await other.close();
+});
+
+test('run says whether its output is truncated', async (t) => {
+  const shelld = await client(t);
+  assert.equal((await shelld.run('echo all')).truncated, false);
+  const cut = await shelld.run('seq 1000', { maxBytes: 1000 });
+  assert.ok(cut.truncated && cut.raw.truncated?.stdout);
 });
 
 test('events can be asked for while output is read', async (t) => {

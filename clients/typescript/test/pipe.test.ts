@@ -54,6 +54,26 @@ test('a terminal shows the job, types into it, answers its queries and sets its 
   assert.equal(terminal.listeners, 0);
 });
 
+test('a refused key or size does not end the connection with a terminal', async (t) => {
+  const shelld = await client(t);
+  const terminal = new FakeTerminal();
+  await using job = await shelld.start('stty -echo; echo up; read x; echo "got $x"; exit 3');
+  const pipe = job.pipe(terminal);
+  await job.question();
+  terminal.resize(0, 0); // invalidParams
+  terminal.type('x'.repeat(5000)); // lineTooLong
+  terminal.type('x'.repeat(17 << 20)); // messageTooLarge
+  terminal.type('y\n');
+  assert.equal((await soon(pipe.done, 'the end')).code, 3);
+  assert.match(terminal.shown, /got y\s+$/);
+  await using piped = await shelld.start('echo one; sleep 0.2; echo two', { mode: 'pipe' });
+  const other = new FakeTerminal();
+  const second = piped.pipe(other);
+  other.type('x'); // notInteractive
+  assert.equal((await soon(second.done, 'the end')).code, 0);
+  assert.match(other.shown, /two/);
+});
+
 test('a terminal can be parted from a job, which runs on', async (t) => {
   const shelld = await client(t);
   const terminal = new FakeTerminal();
@@ -64,6 +84,19 @@ test('a terminal can be parted from a job, which runs on', async (t) => {
   assert.equal(terminal.listeners, 0);
   assert.equal((await job.answer('y')).text, 'got y\n');
   await assert.rejects(pipe.done, /were parted/);
+});
+
+test('a terminal that never calls back can be parted from its job', async (t) => {
+  const shelld = await client(t);
+  const terminal = new FakeTerminal();
+  let shown = () => {};
+  const writing = new Promise<void>((resolve) => { shown = resolve; });
+  terminal.write = () => shown();
+  await using job = await shelld.start('echo up; read x');
+  const pipe = job.pipe(terminal);
+  await soon(writing, 'the output');
+  await soon(pipe.dispose(), 'dispose');
+  assert.equal(terminal.listeners, 0);
 });
 
 test('a job in a terminal of VS Code', async (t) => {
