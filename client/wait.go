@@ -129,14 +129,14 @@ func (j *Job) Question(ctx context.Context) (*Question, error) {
 
 // Answer types a line, and waits for some facts; by default until the program waits for input again, or has ended. The
 // outcome has the output since then, without the echo of the line. If a Question or an Answer came before, nothing is
-// typed unless the program still waits for the same input: the error then has the kind inputNotExpected.
+// typed unless the program still waits for the same input: the error then has the kind inputNotExpected, and so has that
+// of each Answer until the next Question.
 func (j *Job) Answer(ctx context.Context, line string, facts ...Fact) (*Outcome, error) {
 	if len(facts) == 0 {
 		facts = []Fact{Input()}
 	}
 	j.mu.Lock()
-	waiting := j.waiting
-	j.waiting = nil
+	waiting := j.waiting // It stays if this fails: the next Answer is for the same wait.
 	j.mu.Unlock()
 	r, err := Call[schema.JobWriteResult](ctx, j.client, "job/write", schema.JobWriteParams{
 		Handle: handleID(j.Handle), Input: &line, AppendNewline: new(true), IfWaiting: waiting, Wait: wait(facts),
