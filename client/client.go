@@ -159,6 +159,9 @@ func (c *Client) initialize(ctx context.Context, o Options) error {
 	case len(c.Info.Capabilities.Modes) == 0:
 		return fmt.Errorf("%w: %s", ErrUnsupported, strings.Join(c.Info.Capabilities.TreeControl.NotReached, "; "))
 	}
+	if limit := info.Limits.MaxMessageBytes; limit > 0 {
+		c.conn.Limit(limit)
+	}
 	c.conn.Answer(answerer(o))
 	return c.conn.Notify("initialized", struct{}{})
 }

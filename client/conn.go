@@ -63,6 +63,7 @@ func NewConn(in io.Reader, out io.Writer, event func(Event), trace func(sent boo
 
 func newConn(in io.Reader, out io.Writer, event func(Event), trace func(sent bool, body []byte), why func() error) *Conn {
 	s := &stream{in: bufio.NewReaderSize(in, 64<<10), out: out, trace: trace}
+	s.limit.Store(defaultMaxMessage)
 	s.closer, _ = in.(io.Closer)
 	c := &Conn{stream: s, event: event, why: why, asked: map[jsonrpc2.ID]context.CancelFunc{}, marks: map[jsonrpc2.ID]func(){}}
 	c.rpc = jsonrpc2.NewConn(context.Background(), s, handler{c}, jsonrpc2.OnRecv(c.received), jsonrpc2.SetLogger(silent{}))
@@ -82,6 +83,10 @@ func (c *Conn) Answer(a Answerer) {
 	defer c.mu.Unlock()
 	c.answers = a
 }
+
+// Limit sets the length above which a message is a *TooLongError instead of being sent: limits.maxMessageBytes of the
+// result of initialize. It is 16 MiB by default, as that of a server.
+func (c *Conn) Limit(maxMessageBytes int64) { c.stream.limit.Store(maxMessageBytes) }
 
 // Done returns a channel that is closed when the server's output has ended.
 func (c *Conn) Done() <-chan struct{} { return c.rpc.DisconnectNotify() }

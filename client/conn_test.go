@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +161,31 @@ func TestLongMessage(t *testing.T) {
 	}
 	p.says(`{"jsonrpc":"2.0","method":"m","params":["` + string(long) + `"]}`)
 	equal(t, "bytes", <-length, len(long)+4)
+}
+
+// TestTooLong: a message that the server would skip is an error instead of a call without an end, and the connection
+// goes on. <, > and & count as one byte.
+func TestTooLong(t *testing.T) {
+	p := newPeer(t, noEvent(t))
+	p.conn.Limit(100)
+	ctx, cancel := context.WithTimeout(t.Context(), watchdog)
+	defer cancel()
+	long := strings.Repeat("x", 100)
+	var e *client.TooLongError
+	if err := p.conn.Call(ctx, "job/write", long, nil); !errors.As(err, &e) || e.Limit != 100 || e.Bytes <= 100 {
+		t.Error(err)
+	}
+	if err := p.conn.Notify("job/write", long); !errors.As(err, &e) {
+		t.Error(err)
+	}
+	answered := make(chan error)
+	text := `<a> && \u003c \\` + "\x01\u2028"
+	go func() { answered <- p.conn.Call(ctx, "m", []string{text}, nil) }()
+	p.hears(`{"id":2,"jsonrpc":"2.0","method":"m","params":["<a> && \\u003c \\\\\u0001\u2028"]}`)
+	p.says(`{"jsonrpc":"2.0","id":2,"result":{}}`)
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
 }
 
 // TestConnectRefused: a failed Connect closes its streams.

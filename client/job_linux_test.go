@@ -231,6 +231,21 @@ func descriptors(t *testing.T) int {
 	return len(entries)
 }
 
+// TestTooLongInput: input over the server's limit is an error, and the client goes on.
+func TestTooLongInput(t *testing.T) {
+	c := start(t, client.Options{Initialize: schema.InitializeParams{Options: &schema.Options{
+		Limits: &schema.LimitOptions{MaxMessageBytes: new(int64(1 << 20))},
+	}}})
+	_, err := c.Run(t.Context(), client.Argv("printf", strings.Repeat("x", 1<<20)))
+	var e *client.TooLongError
+	if !errors.As(err, &e) || e.Limit != 1<<20 {
+		t.Error(err)
+	}
+	if _, err := c.Run(t.Context(), client.Argv("printf", strings.Repeat("<", 100_000))); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestExitStatus: a status other than 0 is an error only if it is asked for.
 func TestExitStatus(t *testing.T) {
 	c := start(t, client.Options{})
@@ -276,8 +291,10 @@ func TestQuestionThatNeverComes(t *testing.T) {
 	if err := j.Write(t.Context(), "meddling\n"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = j.Answer(t.Context(), "1")
-	equal(t, "kind", client.KindOf(err), schema.KindInputNotExpected)
+	for range 2 { // An Answer that has failed does not unlock the next one.
+		_, err = j.Answer(t.Context(), "1")
+		equal(t, "kind", client.KindOf(err), schema.KindInputNotExpected)
+	}
 	q, err := j.Question(t.Context())
 	if err != nil {
 		t.Fatal(err)
