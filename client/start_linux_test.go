@@ -38,6 +38,7 @@ func TestBadServers(t *testing.T) {
 		{"echo", client.ErrNotShelld, "echo: this program does not speak"},
 		{"chatter", client.ErrNotShelld, `"hello, this is no JSON"`},
 		{"crash", client.ErrNotShelld, "exit status 3; it said: no space left on device"},
+		{"group", client.ErrNotShelld, "it said: leader true"}, // Ctrl-C in a terminal does not reach it.
 		{"old", client.ErrVersion, `"0", and this is "1"`},
 		{"jobless", client.ErrUnsupported, "all of it"},
 		{"two words", client.ErrNotShelld, "two words"},
