@@ -274,12 +274,12 @@ func (c *Client) wants(name schema.EventName) bool { return slices.Contains(c.ba
 
 // Call sends a request and waits for its answer. result may be nil. If ctx is done first, the request is withdrawn with
 // $/cancelRequest; the error is then that of ctx, and an *Error of the kind canceled. A request that was answered all
-// the same has its result.
+// the same has its result. A server that neither reads nor answers is given up after a few seconds.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return c.conn.call(ctx, method, params, result, nil)
 }
 
-// Notify sends a notification.
+// Notify sends a notification. It waits while the server does not read its input.
 func (c *Client) Notify(method string, params any) error { return c.conn.Notify(method, params) }
 
 // Done returns a channel that is closed when the server has ended its output.

@@ -170,6 +170,30 @@ func TestServerStops(t *testing.T) {
 	}
 }
 
+// TestServerDoesNotRead: a call ends with its context while its request, or an earlier one, is being written.
+func TestServerDoesNotRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for 25 seconds")
+	}
+	t.Parallel()
+	c, err := client.Start(t.Context(), client.Options{Path: filepath.Join(programs, "stops")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := client.Argv("printf", strings.Repeat("x", 1_000_000))
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		_, err := c.Run(ctx, long)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "does not read its input") {
+			t.Error(err)
+		}
+	}
+	if err := c.Close(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Error(err)
+	}
+}
+
 // TestCancelledStartOfJob: a job whose start was cancelled while it waits is ended.
 func TestCancelledStartOfJob(t *testing.T) {
 	c := start(t, client.Options{})
