@@ -357,3 +357,36 @@ func TestCallbacks(t *testing.T) {
 		equal(t, "event", <-events, want)
 	}
 }
+
+// TestGapInLines: the line around a gap is two lines.
+func TestGapInLines(t *testing.T) {
+	c := start(t, client.Options{Initialize: schema.InitializeParams{Options: &schema.Options{
+		Limits: &schema.LimitOptions{SpoolMemoryBytes: new(int64(1 << 20))},
+	}}})
+	j, err := c.Start(t.Context(), client.Line("seq 7000000"), onPipes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Wait(t.Context(), client.Closed()); err != nil {
+		t.Fatal(err)
+	}
+	gaps, kept, text := int64(0), 0, ""
+	for chunk, err := range j.Output(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chunk.Gap != nil {
+			gaps += chunk.Gap.To - chunk.Gap.From
+			text += "\n" // The line has no end.
+		}
+		kept += len(chunk.Text)
+		text += chunk.Text
+	}
+	if gaps == 0 || int64(kept)+gaps != 54_888_896 {
+		t.Errorf("%d bytes, and %d in gaps", kept, gaps)
+	}
+	got, want := slices.Collect(lines(t, j)), strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if !slices.Equal(got, want) {
+		t.Errorf("%d lines, want %d", len(got), len(want))
+	}
+}
