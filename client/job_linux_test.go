@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -229,6 +230,59 @@ func descriptors(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(entries)
+}
+
+// TestQuestionOnPipes: a job on pipes with an open stdin asks, and its streams are separate. The end of the text of a
+// question is an offset of Output.
+func TestQuestionOnPipes(t *testing.T) {
+	c := start(t, client.Options{})
+	j, err := c.Start(t.Context(), client.Line("echo warning >&2; printf 'Name? '; read n; echo Hello, $n"), func(p *schema.JobStartParams) {
+		p.Mode, p.Stdin = new(schema.ModePipe), json.RawMessage(`"open"`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := j.Question(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "text", q.Text, "Name? warning\n")
+	equal(t, "end", q.Outcome.Output["stdout"].NextOffset, 6)
+	o, err := j.Answer(t.Context(), "Ada", client.Pattern("Hello.*\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "end", o.Output["stdout"].NextOffset, 17)
+	got := map[schema.Stream]string{}
+	for chunk, err := range j.Output(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[chunk.Stream] += chunk.Text
+	}
+	equal(t, "stdout", got["stdout"], "Name? Hello, Ada\n")
+	equal(t, "stderr", got["stderr"], "warning\n")
+}
+
+// TestTimeLimit: a time limit of Run keeps the output, and a long output has its length.
+func TestTimeLimit(t *testing.T) {
+	c := start(t, client.Options{})
+	r, err := c.Run(t.Context(), client.Line("seq 1000000; sleep 1000"), func(p *schema.JobRunParams) { p.TimeoutMs = schema.ValueOf(int64(3000)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "timed out", r.TimedOut, true)
+	cut := r.Raw.Truncated["stdout"]
+	equal(t, "bytes", cut.HeadBytes+cut.OmittedBytes+cut.TailBytes, 6888896)
+	j, err := c.Start(t.Context(), client.Line("echo begin; sleep 1000"), func(p *schema.JobStartParams) { p.KillAfterMs = new(int64(1000)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range j.Output(t.Context()) { // It ends by itself.
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestTooLongInput: input over the server's limit is an error, and the client goes on.
