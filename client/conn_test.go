@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,6 +186,22 @@ func TestTooLong(t *testing.T) {
 	p.says(`{"jsonrpc":"2.0","id":2,"result":{}}`)
 	if err := <-answered; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestConnectUnread: a failed Connect closes its streams, and leaves no goroutine, also if the other side reads nothing.
+func TestConnectUnread(t *testing.T) {
+	before := runtime.NumGoroutine()
+	in, _ := io.Pipe()
+	_, end := io.Pipe()
+	_, err := client.Connect(t.Context(), in, end, client.Options{StartTimeout: 50 * time.Millisecond})
+	if !errors.Is(err, client.ErrNotShelld) {
+		t.Error(err)
+	}
+	for late := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Now().After(late) {
+			t.Fatalf("%d goroutines, before it were %d", runtime.NumGoroutine(), before)
+		}
 	}
 }
 

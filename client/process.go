@@ -37,7 +37,7 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, &StartError{Path: path, Err: err}
 	}
-	c := newClient(p.stdout, p.stdin, transport{out: p.stdin, ended: p.ended, kill: p.kill, why: p.lost}, o)
+	c := newClient(p.stdout, p.stdin, transport{out: p.stdin, ended: p.ended, late: errKilled, kill: p.kill, why: p.lost}, o)
 	p.watch(c.conn)
 	return c.begin(ctx, path, o)
 }
