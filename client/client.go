@@ -55,6 +55,7 @@ type Client struct {
 	events    *queue[Event]      // for OnEvent; nil: it is not set
 	told      chan struct{}      // closed after the last call of OnEvent
 	base      []schema.EventName // of each job, for OnEvent
+	closeOut  func()             // closes transport.out, once
 	closing   sync.Once
 	closed    error // the result of Close
 
@@ -67,6 +68,7 @@ type Client struct {
 type transport struct {
 	out   io.Closer       // the server's input: its end ends the server
 	ended <-chan struct{} // closed when the server has ended; nil: when its output has
+	late  error           // the error of Close if kill was needed
 	kill  func()          // ends a server that does not end by itself; nil: only the connection can be ended
 	why   func() error    // the error for calls that were not answered; nil: as the Conn says
 }
@@ -90,7 +92,9 @@ func newClient(in io.Reader, out io.Writer, t transport, o Options) *Client {
 	if t.ended == nil {
 		c.transport.ended = c.conn.Done()
 	}
+	c.closeOut = sync.OnceFunc(func() { _ = t.out.Close() }) // An error means that the server has ended.
 	if t.kill == nil {
+		c.transport.late = errNotEnded
 		c.transport.kill = func() { _ = c.conn.rpc.Close() } // It fails if the connection has ended already.
 	}
 	return c
@@ -158,6 +162,9 @@ func (c *Client) initialize(ctx context.Context, o Options) error {
 		return fmt.Errorf("%w: %q, and this is %q", ErrVersion, c.Info.ProtocolVersion, protocolVersion)
 	case len(c.Info.Capabilities.Modes) == 0:
 		return fmt.Errorf("%w: %s", ErrUnsupported, strings.Join(c.Info.Capabilities.TreeControl.NotReached, "; "))
+	}
+	if limit := info.Limits.MaxMessageBytes; limit > 0 {
+		c.conn.Limit(limit)
 	}
 	c.conn.Answer(answerer(o))
 	return c.conn.Notify("initialized", struct{}{})
@@ -271,12 +278,12 @@ func (c *Client) wants(name schema.EventName) bool { return slices.Contains(c.ba
 
 // Call sends a request and waits for its answer. result may be nil. If ctx is done first, the request is withdrawn with
 // $/cancelRequest; the error is then that of ctx, and an *Error of the kind canceled. A request that was answered all
-// the same has its result.
+// the same has its result. A server that neither reads nor answers is given up after a few seconds.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return c.conn.call(ctx, method, params, result, nil)
 }
 
-// Notify sends a notification.
+// Notify sends a notification. It waits while the server does not read its input.
 func (c *Client) Notify(method string, params any) error { return c.conn.Notify(method, params) }
 
 // Done returns a channel that is closed when the server has ended its output.
@@ -301,8 +308,15 @@ func Call[R, P any](ctx context.Context, c Caller, method string, params P) (*R,
 // closeSlack is how long a server may take to end, besides the grace that its jobs get.
 const closeSlack = 15 * time.Second
 
-// Close ends all jobs, and the server. It returns when nothing is left of them, and an error if the server had to be
-// killed. It may be called several times, and from several goroutines.
+// The errors of Close for a server that does not end by itself: a process was killed, and of any other only the
+// connection could be ended.
+var (
+	errKilled   = errors.New("the server did not end, and was killed; its jobs have ended with it")
+	errNotEnded = errors.New("the server did not end, and its connection was closed; it may still run, and its jobs too")
+)
+
+// Close ends all jobs, and the server. It returns when nothing is left of them, and an error if the server did not end
+// in time: a process is killed then, and of any other server, only the connection is closed. It may be called several times, and from several goroutines.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
 		c.mu.Lock()
@@ -315,15 +329,16 @@ func (c *Client) Close() error {
 			// Errors do not matter: the end of its input ends the server too, and frees this goroutine.
 			_, _ = c.conn.Send("shutdown", struct{}{})
 			_ = c.conn.Notify("exit", struct{}{})
-			_ = c.transport.out.Close()
+			c.closeOut()
 		}()
+		defer c.closeOut() // It frees the goroutine, and any call, that waits for a write.
 		limit := time.NewTimer(closeSlack + time.Duration(c.Info.Limits.ShutdownGraceMs)*time.Millisecond)
 		defer limit.Stop()
 		select {
 		case <-c.transport.ended:
 		case <-limit.C:
-			c.closed = errors.New("the server did not end, and was killed; its jobs have ended with it")
-			_ = c.transport.out.Close()
+			c.closed = c.transport.late
+			c.closeOut()
 			c.transport.kill()
 			<-c.transport.ended
 		}

@@ -34,8 +34,9 @@ func (e Event) Decode(v any) error { return json.Unmarshal(e.Params, v) }
 // protocol: withdrawn requests in both directions, and errors with a kind.
 //
 // Goroutines: one reads the input until that ends, and calls the event function. Call, Send and Notify may be called
-// from any goroutine except from that function. Each request of the server has a goroutine that calls the Answerer and
-// ends with it. Done does not wait for these.
+// from any goroutine except from that function; they wait while the server does not read its input, whatever their
+// contexts. Each request of the server has a goroutine that calls the Answerer and ends with it. Done does not wait for
+// these.
 type Conn struct {
 	// Immutable:
 	rpc    *jsonrpc2.Conn
@@ -63,6 +64,7 @@ func NewConn(in io.Reader, out io.Writer, event func(Event), trace func(sent boo
 
 func newConn(in io.Reader, out io.Writer, event func(Event), trace func(sent bool, body []byte), why func() error) *Conn {
 	s := &stream{in: bufio.NewReaderSize(in, 64<<10), out: out, trace: trace}
+	s.limit.Store(defaultMaxMessage)
 	s.closer, _ = in.(io.Closer)
 	c := &Conn{stream: s, event: event, why: why, asked: map[jsonrpc2.ID]context.CancelFunc{}, marks: map[jsonrpc2.ID]func(){}}
 	c.rpc = jsonrpc2.NewConn(context.Background(), s, handler{c}, jsonrpc2.OnRecv(c.received), jsonrpc2.SetLogger(silent{}))
@@ -82,6 +84,10 @@ func (c *Conn) Answer(a Answerer) {
 	defer c.mu.Unlock()
 	c.answers = a
 }
+
+// Limit sets the length above which a message is a *TooLongError instead of being sent: limits.maxMessageBytes of the
+// result of initialize. It is 16 MiB by default, as that of a server.
+func (c *Conn) Limit(maxMessageBytes int64) { c.stream.limit.Store(maxMessageBytes) }
 
 // Done returns a channel that is closed when the server's output has ended.
 func (c *Conn) Done() <-chan struct{} { return c.rpc.DisconnectNotify() }
@@ -157,14 +163,17 @@ var errUnanswered = errors.New("the server does not answer, and did not answer t
 func (s *SentCall) await(ctx context.Context, patience time.Duration, result any) error {
 	err := s.wait.Wait(ctx, result)
 	if err != nil && err == ctx.Err() {
-		if err := s.conn.Notify("$/cancelRequest", map[string]any{"id": s.id}); err != nil {
-			return err
-		}
 		limit := context.Background()
 		if patience > 0 {
 			var stop context.CancelFunc
 			limit, stop = context.WithTimeout(limit, patience)
 			defer stop()
+		}
+		if !soon(limit, 0, func() { err = s.withdraw() }) {
+			return errUnanswered
+		}
+		if err != nil {
+			return err
 		}
 		if err = s.wait.Wait(limit, result); err != nil && err == limit.Err() {
 			return errUnanswered
@@ -174,6 +183,11 @@ func (s *SentCall) await(ctx context.Context, patience time.Duration, result any
 		return newError(answer)
 	}
 	return s.conn.lost(err)
+}
+
+// withdraw cancels the request.
+func (s *SentCall) withdraw() error {
+	return s.conn.Notify("$/cancelRequest", map[string]any{"id": s.id})
 }
 
 // Notify sends a notification.
@@ -226,7 +240,7 @@ func (c *Conn) ask(ctx context.Context, rpc *jsonrpc2.Conn, id jsonrpc2.ID, meth
 	answer := c.answers
 	if answer == nil {
 		c.mu.Unlock()
-		_ = rpc.ReplyWithError(ctx, id, unknownMethod(method).answer())
+		go func() { _ = rpc.ReplyWithError(ctx, id, unknownMethod(method).answer()) }() // Reading never waits for a write.
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -283,13 +297,75 @@ func (c *Conn) call(ctx context.Context, method string, params, result any, mark
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s was not sent: %w", method, context.Cause(ctx))
 	}
-	sent, err := c.send(method, params, mark)
-	if err != nil {
-		return err
+	type dispatch struct {
+		*SentCall
+		err error
 	}
-	err = sent.await(ctx, cancelTime, result)
+	written, unread := make(chan dispatch), make(chan struct{})
+	go func() {
+		sent, err := c.send(method, params, mark)
+		select {
+		case written <- dispatch{sent, err}:
+		case <-unread:
+			if err == nil {
+				_ = sent.withdraw() // Nothing waits for the answer.
+			}
+		}
+	}()
+	var sent dispatch
+	select {
+	case sent = <-written:
+	case <-ctx.Done():
+		limit := time.NewTimer(cancelTime)
+		defer limit.Stop()
+		select {
+		case sent = <-written:
+		case <-limit.C:
+			close(unread)
+			return fmt.Errorf("%s: %w: %w", method, context.Cause(ctx), errUnread)
+		}
+	}
+	if sent.err != nil {
+		return sent.err
+	}
+	err := sent.await(ctx, cancelTime, result)
 	if ctx.Err() != nil && (KindOf(err) == schema.KindCanceled || err == errUnanswered) {
 		return fmt.Errorf("%s: %w: %w", method, context.Cause(ctx), err)
 	}
 	return err
+}
+
+// errUnread is the error for a server that does not read a request.
+var errUnread = errors.New("the server does not read its input, and has not got all of the request")
+
+// notify is Notify with a context: it ends at most cancelTime after it, and the notification is sent later, or never.
+func (c *Conn) notify(ctx context.Context, method string, params any) error {
+	var err error
+	if !soon(ctx, cancelTime, func() { err = c.Notify(method, params) }) {
+		return fmt.Errorf("%s: %w: %w", method, context.Cause(ctx), errUnread)
+	}
+	return err
+}
+
+// soon calls f, which may wait for a write, in a goroutine. It returns false if f has not returned within patience after
+// the end of ctx: f then returns at the latest when the server's input is closed.
+func soon(ctx context.Context, patience time.Duration, f func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case <-done:
+		return true
+	case <-limit.C:
+		return false
+	}
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +162,47 @@ func TestLongMessage(t *testing.T) {
 	}
 	p.says(`{"jsonrpc":"2.0","method":"m","params":["` + string(long) + `"]}`)
 	equal(t, "bytes", <-length, len(long)+4)
+}
+
+// TestTooLong: a message that the server would skip is an error instead of a call without an end, and the connection
+// goes on. <, > and & count as one byte.
+func TestTooLong(t *testing.T) {
+	p := newPeer(t, noEvent(t))
+	p.conn.Limit(100)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	long := strings.Repeat("x", 100)
+	var e *client.TooLongError
+	if err := p.conn.Call(ctx, "job/write", long, nil); !errors.As(err, &e) || e.Limit != 100 || e.Bytes <= 100 {
+		t.Error(err)
+	}
+	if err := p.conn.Notify("job/write", long); !errors.As(err, &e) {
+		t.Error(err)
+	}
+	answered := make(chan error)
+	text := `<a> && \u003c \\` + "\x01\u2028"
+	go func() { answered <- p.conn.Call(ctx, "m", []string{text}, nil) }()
+	p.hears(`{"id":2,"jsonrpc":"2.0","method":"m","params":["<a> && \\u003c \\\\\u0001\u2028"]}`)
+	p.says(`{"jsonrpc":"2.0","id":2,"result":{}}`)
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConnectUnread: a failed Connect closes its streams, and leaves no goroutine, also if the other side reads nothing.
+func TestConnectUnread(t *testing.T) {
+	before := runtime.NumGoroutine()
+	in, _ := io.Pipe()
+	_, end := io.Pipe()
+	_, err := client.Connect(t.Context(), in, end, client.Options{StartTimeout: 50 * time.Millisecond})
+	if !errors.Is(err, client.ErrNotShelld) {
+		t.Error(err)
+	}
+	for late := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Now().After(late) {
+			t.Fatalf("%d goroutines, before it were %d", runtime.NumGoroutine(), before)
+		}
+	}
 }
 
 // TestConnectRefused: a failed Connect closes its streams.

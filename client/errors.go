@@ -94,6 +94,15 @@ func (e *MessageError) Error() string {
 	return fmt.Sprintf("it sent what is no message of the protocol: %q", e.Line)
 }
 
+// A TooLongError is the error for a request or notification that the server would not take. It was not sent.
+type TooLongError struct {
+	Bytes, Limit int64
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("the message has %d bytes, and the server takes at most %d: send it in parts or by a file, or raise limits.maxMessageBytes of initialize", e.Bytes, e.Limit)
+}
+
 // A StartError is the error of a server that could not be used: its program is missing, is no shelld, or speaks another
 // version of the protocol, or its system cannot run jobs. errors.Is finds exec.ErrNotFound, ErrNotShelld, ErrVersion
 // and ErrUnsupported in it.

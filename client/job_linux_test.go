@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -231,6 +232,74 @@ func descriptors(t *testing.T) int {
 	return len(entries)
 }
 
+// TestQuestionOnPipes: a job on pipes with an open stdin asks, and its streams are separate. The end of the text of a
+// question is an offset of Output.
+func TestQuestionOnPipes(t *testing.T) {
+	c := start(t, client.Options{})
+	j, err := c.Start(t.Context(), client.Line("echo warning >&2; printf 'Name? '; read n; echo Hello, $n"), func(p *schema.JobStartParams) {
+		p.Mode, p.Stdin = new(schema.ModePipe), json.RawMessage(`"open"`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := j.Question(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "text", q.Text, "Name? warning\n")
+	equal(t, "end", q.Outcome.Output["stdout"].NextOffset, 6)
+	o, err := j.Answer(t.Context(), "Ada", client.Pattern("Hello.*\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "end", o.Output["stdout"].NextOffset, 17)
+	got := map[schema.Stream]string{}
+	for chunk, err := range j.Output(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[chunk.Stream] += chunk.Text
+	}
+	equal(t, "stdout", got["stdout"], "Name? Hello, Ada\n")
+	equal(t, "stderr", got["stderr"], "warning\n")
+}
+
+// TestTimeLimit: a time limit of Run keeps the output, and a long output has its length.
+func TestTimeLimit(t *testing.T) {
+	c := start(t, client.Options{})
+	r, err := c.Run(t.Context(), client.Line("seq 1000000; sleep 1000"), func(p *schema.JobRunParams) { p.TimeoutMs = schema.ValueOf(int64(3000)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "timed out", r.TimedOut, true)
+	cut := r.Raw.Truncated["stdout"]
+	equal(t, "bytes", cut.HeadBytes+cut.OmittedBytes+cut.TailBytes, 6888896)
+	j, err := c.Start(t.Context(), client.Line("echo begin; sleep 1000"), func(p *schema.JobStartParams) { p.KillAfterMs = new(int64(1000)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range j.Output(t.Context()) { // It ends by itself.
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTooLongInput: input over the server's limit is an error, and the client goes on.
+func TestTooLongInput(t *testing.T) {
+	c := start(t, client.Options{Initialize: schema.InitializeParams{Options: &schema.Options{
+		Limits: &schema.LimitOptions{MaxMessageBytes: new(int64(1 << 20))},
+	}}})
+	_, err := c.Run(t.Context(), client.Argv("printf", strings.Repeat("x", 1<<20)))
+	var e *client.TooLongError
+	if !errors.As(err, &e) || e.Limit != 1<<20 {
+		t.Error(err)
+	}
+	if _, err := c.Run(t.Context(), client.Argv("printf", strings.Repeat("<", 100_000))); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestExitStatus: a status other than 0 is an error only if it is asked for.
 func TestExitStatus(t *testing.T) {
 	c := start(t, client.Options{})
@@ -276,8 +345,10 @@ func TestQuestionThatNeverComes(t *testing.T) {
 	if err := j.Write(t.Context(), "meddling\n"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = j.Answer(t.Context(), "1")
-	equal(t, "kind", client.KindOf(err), schema.KindInputNotExpected)
+	for range 2 { // An Answer that has failed does not unlock the next one.
+		_, err = j.Answer(t.Context(), "1")
+		equal(t, "kind", client.KindOf(err), schema.KindInputNotExpected)
+	}
 	q, err := j.Question(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -338,5 +409,38 @@ func TestCallbacks(t *testing.T) {
 	contains(t, "text", o.Text(), "got 0")
 	for _, want := range []string{"job/started", "job/exited", "job/closed"} {
 		equal(t, "event", <-events, want)
+	}
+}
+
+// TestGapInLines: the line around a gap is two lines.
+func TestGapInLines(t *testing.T) {
+	c := start(t, client.Options{Initialize: schema.InitializeParams{Options: &schema.Options{
+		Limits: &schema.LimitOptions{SpoolMemoryBytes: new(int64(1 << 20))},
+	}}})
+	j, err := c.Start(t.Context(), client.Line("seq 7000000"), onPipes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Wait(t.Context(), client.Closed()); err != nil {
+		t.Fatal(err)
+	}
+	gaps, kept, text := int64(0), 0, ""
+	for chunk, err := range j.Output(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chunk.Gap != nil {
+			gaps += chunk.Gap.To - chunk.Gap.From
+			text += "\n" // The line has no end.
+		}
+		kept += len(chunk.Text)
+		text += chunk.Text
+	}
+	if gaps == 0 || int64(kept)+gaps != 54_888_896 {
+		t.Errorf("%d bytes, and %d in gaps", kept, gaps)
+	}
+	got, want := slices.Collect(lines(t, j)), strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if !slices.Equal(got, want) {
+		t.Errorf("%d lines, want %d", len(got), len(want))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"shelld.dev/shelld/client"
 )
@@ -27,6 +28,7 @@ var roles = map[string]func(){
 	"echo":    func() { _, _ = io.Copy(os.Stdout, os.Stdin) },
 	"chatter": func() { fmt.Println("hello, this is no JSON"); _, _ = io.Copy(io.Discard, os.Stdin) },
 	"crash":   func() { fmt.Fprintln(os.Stderr, "no space left on device"); os.Exit(3) },
+	"group":   func() { fmt.Fprintln(os.Stderr, "leader", unix.Getpgrp() == os.Getpid()); os.Exit(3) },
 	"old":     func() { answer(`{"protocolVersion":"0","serverInfo":{"name":"old"},"capabilities":{}}`) },
 	"newer":   func() { answer(newer); _, _ = io.Copy(io.Discard, os.Stdin) },
 	"jobless": func() {

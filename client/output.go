@@ -74,6 +74,8 @@ func Lossless(p *schema.JobStartParams) { p.WhenSlow = new(schema.WhenSlowBlock)
 // program: each piece is acknowledged when the loop asks for the next one, and the program's writes wait. Leaving the
 // loop lets the program go on at full speed.
 //
+// Each stream is in order; a piece of stdout may come before one of stderr that was written earlier.
+//
 // The loop gets an error at most once, as its last item: that of ctx, or a *GoneError.
 func (j *Job) Output(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
@@ -82,7 +84,7 @@ func (j *Job) Output(ctx context.Context) iter.Seq2[Chunk, error] {
 			yield(Chunk{}, err)
 			return
 		}
-		defer j.leave()
+		defer j.leave(ctx)
 		state, err := j.subscribe(ctx, f)
 		if KindOf(err) == schema.KindJobExited { // Its last event was sent: all of its output is stored.
 			j.stored(ctx, yield)
@@ -92,7 +94,7 @@ func (j *Job) Output(ctx context.Context) iter.Seq2[Chunk, error] {
 			yield(Chunk{}, err)
 			return
 		}
-		r := reading{job: j, window: j.client.Info.Limits.WindowBytes, at: map[schema.Stream]int64{}, acked: map[schema.Stream]int64{}}
+		r := reading{job: j, ctx: ctx, window: j.client.Info.Limits.WindowBytes, at: map[schema.Stream]int64{}, acked: map[schema.Stream]int64{}}
 		if state.Exit != nil {
 			r.ends = state.Streams
 		}
@@ -149,22 +151,25 @@ func (c *Client) withOutput() []schema.EventName {
 
 // leave ends the reading of the output. Nothing waits for the answer: output that comes before it has no feed,
 // and is dropped.
-func (j *Job) leave() {
+func (j *Job) leave(ctx context.Context) {
 	c := j.client
 	c.mu.Lock()
 	delete(c.feeds, j.Handle)
 	c.mu.Unlock()
 	// An error means that the server, or the job, has ended.
-	if len(c.base) == 0 {
-		_, _ = c.conn.Send("job/unsubscribe", schema.JobUnsubscribeParams{Handle: handleID(j.Handle)})
-		return
-	}
-	_, _ = c.conn.Send("job/subscribe", schema.JobSubscribeParams{Handle: handleID(j.Handle), Events: c.base, WhenSlow: new(schema.WhenSlowSpool)})
+	soon(ctx, cancelTime, func() {
+		if len(c.base) == 0 {
+			_, _ = c.conn.Send("job/unsubscribe", schema.JobUnsubscribeParams{Handle: handleID(j.Handle)})
+			return
+		}
+		_, _ = c.conn.Send("job/subscribe", schema.JobSubscribeParams{Handle: handleID(j.Handle), Events: c.base, WhenSlow: new(schema.WhenSlowSpool)})
+	})
 }
 
 // A reading is the state of one loop over the output of a job.
 type reading struct {
 	job       *Job
+	ctx       context.Context // of the loop
 	window    *int64
 	at, acked map[schema.Stream]int64           // up to where each stream was taken, and acknowledged
 	ends      schema.Map[schema.StreamPosition] // where the output ends; nil: not known yet
@@ -199,7 +204,7 @@ func (r *reading) take(p *piece, yield func(Chunk, error) bool) (bool, error) {
 	// The server counts from the offset at which output begins, and stops a window behind the last acknowledgement.
 	if window := or(r.window, 1<<20); p.Gap != nil || r.at[p.Stream]-r.acked[p.Stream] >= window/4 {
 		r.acked[p.Stream] = r.at[p.Stream]
-		if err := r.job.client.conn.Notify("job/ack", ack(p.Handle, p.Stream, r.at[p.Stream])); err != nil {
+		if err := r.job.client.conn.notify(r.ctx, "job/ack", ack(p.Handle, p.Stream, r.at[p.Stream])); err != nil {
 			return false, err
 		}
 	}
@@ -213,8 +218,10 @@ func (j *Job) stored(ctx context.Context, yield func(Chunk, error) bool) {
 		yield(Chunk{}, err)
 		return
 	}
-	for name := range r.Job.Streams {
-		stream := schema.Stream(name)
+	for _, stream := range streams {
+		if _, has := r.Job.Streams[string(stream)]; !has {
+			continue
+		}
 		for offset, more := int64(0), true; more; {
 			p, err := Call[schema.JobReadResult](ctx, j.client, "job/read", schema.JobReadParams{Handle: handleID(j.Handle), Stream: &stream, Offset: &offset})
 			if err != nil {
@@ -226,7 +233,7 @@ func (j *Job) stored(ctx context.Context, yield func(Chunk, error) bool) {
 				yield(Chunk{}, err)
 				return
 			}
-			if text != "" && !yield(Chunk{stream, p.Offset, text, p.Gap}, nil) {
+			if (text != "" || p.Gap != nil) && !yield(Chunk{stream, p.Offset, text, p.Gap}, nil) {
 				return
 			}
 			offset, more = p.NextOffset, p.HasMore
@@ -234,10 +241,14 @@ func (j *Job) stored(ctx context.Context, yield func(Chunk, error) bool) {
 	}
 }
 
+// streams are all streams of jobs, in the order of their output if nothing else orders it.
+var streams = []schema.Stream{schema.StreamPty, schema.StreamStdout, schema.StreamStderr}
+
 // maxLineBytes is the length at which Lines breaks a line.
 const maxLineBytes = 1 << 20
 
-// Lines returns the output of a job by lines, without their ends, as Output does. Lines of more than 1 MiB are broken.
+// Lines returns the output of a job by lines, without their ends, as Output does. Lines of more than 1 MiB are broken,
+// and so is a line at a Gap: its beginning and its end are lines of their own. Only Output has the gap itself.
 func (j *Job) Lines(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		rest := map[schema.Stream][]byte{}
@@ -246,8 +257,13 @@ func (j *Job) Lines(ctx context.Context) iter.Seq2[string, error] {
 				yield("", err)
 				return
 			}
-			text := chunk.Text
-			for {
+			if begun := rest[chunk.Stream]; chunk.Gap != nil && len(begun) > 0 {
+				rest[chunk.Stream] = begun[:0]
+				if !yield(string(begun), nil) {
+					return
+				}
+			}
+			for text := chunk.Text; text != ""; {
 				line, after, whole := strings.Cut(text, "\n")
 				if begun := rest[chunk.Stream]; len(begun) > 0 || !whole {
 					begun = append(begun, line...)
@@ -260,12 +276,10 @@ func (j *Job) Lines(ctx context.Context) iter.Seq2[string, error] {
 				if !yield(strings.TrimSuffix(line, "\r"), nil) {
 					return
 				}
-				if text = after; text == "" {
-					break
-				}
+				text = after
 			}
 		}
-		for _, stream := range []schema.Stream{schema.StreamPty, schema.StreamStdout, schema.StreamStderr} {
+		for _, stream := range streams {
 			if last := rest[stream]; len(last) > 0 && !yield(string(last), nil) {
 				return
 			}

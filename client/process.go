@@ -19,8 +19,9 @@ const pipeTime = time.Second
 // Start starts a server as a child process, and initializes it. When ctx is done, the server and all its jobs are
 // ended, as by Close.
 //
-// The program is Options.Path, or $SHELLD, or shelld on PATH. It is started directly, without a shell. The death of
-// this process ends the server, and that of the server all its jobs.
+// The program is Options.Path, or $SHELLD, or shelld on PATH. It is started directly, without a shell, and in a process
+// group of its own: Ctrl-C in a terminal reaches this process alone. The death of this process ends the server, and
+// that of the server all its jobs.
 func Start(ctx context.Context, o Options) (*Client, error) {
 	path := o.Path
 	if path == "" {
@@ -36,7 +37,7 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, &StartError{Path: path, Err: err}
 	}
-	c := newClient(p.stdout, p.stdin, transport{out: p.stdin, ended: p.ended, kill: p.kill, why: p.lost}, o)
+	c := newClient(p.stdout, p.stdin, transport{out: p.stdin, ended: p.ended, late: errKilled, kill: p.kill, why: p.lost}, o)
 	p.watch(c.conn)
 	return c.begin(ctx, path, o)
 }
@@ -85,6 +86,7 @@ func startProcess(path string, o Options) (*process, error) {
 	p.stderr = log
 	// Files, and no other readers and writers: then the package os/exec has no goroutines and closes nothing.
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, stderr
+	p.cmd.SysProcAttr = ownGroup()
 	if err := p.cmd.Start(); err != nil {
 		p.close()
 		return nil, err

@@ -48,7 +48,9 @@ const maxOutput = 1 << 20
 // done first, the command is ended with everything that it has started.
 //
 // The params of job/run can be edited. By default there is no time limit but that of ctx, and the result has up to 1
-// MiB of each stream, head and tail.
+// MiB of each stream: of more, head and tail, with a mark between them, and Raw.Truncated says how much is left out. For
+// all of the output, use Start and Output. The end of ctx loses the output; TimeoutMs keeps it, in a result with
+// TimedOut.
 func (c *Client) Run(ctx context.Context, command Command, edit ...func(*schema.JobRunParams)) (*Result, error) {
 	p := schema.JobRunParams{
 		Command: command.line, Argv: command.argv, Shell: command.shell,

@@ -38,6 +38,7 @@ func TestBadServers(t *testing.T) {
 		{"echo", client.ErrNotShelld, "echo: this program does not speak"},
 		{"chatter", client.ErrNotShelld, `"hello, this is no JSON"`},
 		{"crash", client.ErrNotShelld, "exit status 3; it said: no space left on device"},
+		{"group", client.ErrNotShelld, "it said: leader true"}, // Ctrl-C in a terminal does not reach it.
 		{"old", client.ErrVersion, `"0", and this is "1"`},
 		{"jobless", client.ErrUnsupported, "all of it"},
 		{"two words", client.ErrNotShelld, "two words"},
@@ -163,6 +164,30 @@ func TestServerStops(t *testing.T) {
 	_, err = c.Run(ctx, client.Line("true"))
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "did not answer the cancellation") {
 		t.Error(err)
+	}
+	if err := c.Close(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Error(err)
+	}
+}
+
+// TestServerDoesNotRead: a call ends with its context while its request, or an earlier one, is being written.
+func TestServerDoesNotRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for 25 seconds")
+	}
+	t.Parallel()
+	c, err := client.Start(t.Context(), client.Options{Path: filepath.Join(programs, "stops")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := client.Argv("printf", strings.Repeat("x", 1_000_000))
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		_, err := c.Run(ctx, long)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "does not read its input") {
+			t.Error(err)
+		}
 	}
 	if err := c.Close(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Error(err)

@@ -22,13 +22,17 @@ type stream struct {
 	closer io.Closer // of the input; nil: the input cannot be closed
 	trace  func(sent bool, body []byte)
 
-	bad atomic.Pointer[MessageError] // the invalid message that has ended reading; nil: none
+	limit atomic.Int64                 // the most bytes of a message that the server takes
+	bad   atomic.Pointer[MessageError] // the invalid message that has ended reading; nil: none
 
 	// Owned by the reading goroutine:
 	params, result json.RawMessage // of the message that was read last
 }
 
 var _ jsonrpc2.ObjectStream = (*stream)(nil)
+
+// defaultMaxMessage is the limit of a server that was not initialized, and that of initialize unless it sets another.
+const defaultMaxMessage = 16 << 20
 
 // maxLine is far above the size of any message from a server.
 const maxLine = 1 << 30
@@ -134,11 +138,16 @@ func (s *stream) rest() string {
 	return string(part)
 }
 
-// WriteObject sends a message. The library calls it for one message at a time.
+// WriteObject sends a message. The library calls it for one message at a time. A message over the limit is an error: the
+// server would skip it, and could not name it in its answer.
 func (s *stream) WriteObject(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err
+	}
+	body = unescapeHTML(body)
+	if limit := s.limit.Load(); int64(len(body)) > limit {
+		return &TooLongError{Bytes: int64(len(body)), Limit: limit}
 	}
 	if s.trace != nil {
 		s.trace(true, body)
@@ -147,6 +156,34 @@ func (s *stream) WriteObject(v any) error {
 		return fmt.Errorf("%w: %w", ErrServerGone, err)
 	}
 	return nil
+}
+
+// unescapeHTML returns JSON with <, > and & as they are. The library escapes them, with six bytes for each.
+func unescapeHTML(body []byte) []byte {
+	if !bytes.Contains(body, []byte(`\u00`)) {
+		return body
+	}
+	out := body[:0]
+	for len(body) > 0 {
+		i := bytes.IndexByte(body, '\\')
+		if i < 0 || i+1 >= len(body) {
+			break
+		}
+		out, body = append(out, body[:i]...), body[i:]
+		n := 2 // A backslash and what it escapes, which may be a backslash.
+		switch {
+		case bytes.HasPrefix(body, []byte(`\u003c`)):
+			out, n = append(out, '<'), 6
+		case bytes.HasPrefix(body, []byte(`\u003e`)):
+			out, n = append(out, '>'), 6
+		case bytes.HasPrefix(body, []byte(`\u0026`)):
+			out, n = append(out, '&'), 6
+		default:
+			out = append(out, body[:n]...)
+		}
+		body = body[n:]
+	}
+	return append(out, body...)
 }
 
 // Close ends reading, if the input can be closed.

@@ -109,12 +109,15 @@ func (j *Job) Wait(ctx context.Context, facts ...Fact) (*Outcome, error) {
 type Question struct {
 	Prompt string           // the line in front of the cursor
 	Kind   schema.InputKind // a line, a password, single keys, or single keys on a full screen
-	Text   string           // the output up to here
+	Text   string           // the output since the last wait, up to here
 	Raw    schema.WaitingForInput
+
+	Outcome *Outcome // the end of the wait; in Outcome.Output, the NextOffset of each stream is the end of Text in it
 }
 
 // Question waits until the program waits for input, whatever its prompt looks like. The error is a *QuestionError if it
-// has ended instead.
+// has ended instead. A loop over Output may get the text in front of the question only later: it has all of it when it
+// has reached the NextOffset of the stream in Outcome.
 func (j *Job) Question(ctx context.Context) (*Question, error) {
 	o, err := j.Wait(ctx, Input())
 	if err != nil {
@@ -124,19 +127,19 @@ func (j *Job) Question(ctx context.Context) (*Question, error) {
 	if o.Reason != schema.OutcomeReasonInput || w == nil {
 		return nil, &QuestionError{Outcome: o}
 	}
-	return &Question{Prompt: or(w.Prompt, ""), Kind: or(w.Kind, ""), Text: o.Text(), Raw: *w}, nil
+	return &Question{Prompt: or(w.Prompt, ""), Kind: or(w.Kind, ""), Text: o.Text(), Raw: *w, Outcome: o}, nil
 }
 
 // Answer types a line, and waits for some facts; by default until the program waits for input again, or has ended. The
 // outcome has the output since then, without the echo of the line. If a Question or an Answer came before, nothing is
-// typed unless the program still waits for the same input: the error then has the kind inputNotExpected.
+// typed unless the program still waits for the same input: the error then has the kind inputNotExpected, and so has that
+// of each Answer until the next Question.
 func (j *Job) Answer(ctx context.Context, line string, facts ...Fact) (*Outcome, error) {
 	if len(facts) == 0 {
 		facts = []Fact{Input()}
 	}
 	j.mu.Lock()
-	waiting := j.waiting
-	j.waiting = nil
+	waiting := j.waiting // It stays if this fails: the next Answer is for the same wait.
 	j.mu.Unlock()
 	r, err := Call[schema.JobWriteResult](ctx, j.client, "job/write", schema.JobWriteParams{
 		Handle: handleID(j.Handle), Input: &line, AppendNewline: new(true), IfWaiting: waiting, Wait: wait(facts),
