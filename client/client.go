@@ -67,11 +67,11 @@ type Client struct {
 
 // A transport is the way to a server, and its end.
 type transport struct {
-	out   io.Closer       // the server's input: its end ends the server
-	ended <-chan struct{} // closed when the server has ended; nil: when its output has
-	late  error           // the error of Close if kill was needed
-	kill  func()          // ends a server that does not end by itself; nil: only the connection can be ended
-	why   func(bad error) error    // the error for calls that were not answered; nil: as the Conn says
+	out   io.Closer             // the server's input: its end ends the server
+	ended <-chan struct{}       // closed when the server has ended; nil: when its output has
+	late  error                 // the error of Close if kill was needed
+	kill  func()                // ends a server that does not end by itself; nil: only the connection can be ended
+	why   func(bad error) error // the error for calls that were not answered; nil: as the Conn says
 }
 
 // Connect initializes a server: in is its output, and out its input. Close closes out, and in if it is an io.Closer.
