@@ -36,7 +36,8 @@ type Options struct {
 	// screenChanged. It is called by a goroutine of its own: events wait in memory meanwhile, and it may make calls,
 	// except Close, which waits for it.
 	OnEvent func(Event)
-	// Trace gets every message in either direction. It must not call the client.
+	// Trace gets every message in either direction. It must not call the client. It may be called with a sent and with a
+	// received message at the same time.
 	Trace func(sent bool, body []byte)
 
 	// StartTimeout limits the time until the server has answered initialize. 0: 15 seconds.
@@ -66,11 +67,11 @@ type Client struct {
 
 // A transport is the way to a server, and its end.
 type transport struct {
-	out   io.Closer       // the server's input: its end ends the server
-	ended <-chan struct{} // closed when the server has ended; nil: when its output has
-	late  error           // the error of Close if kill was needed
-	kill  func()          // ends a server that does not end by itself; nil: only the connection can be ended
-	why   func() error    // the error for calls that were not answered; nil: as the Conn says
+	out   io.Closer             // the server's input: its end ends the server
+	ended <-chan struct{}       // closed when the server has ended; nil: when its output has
+	late  error                 // the error of Close if kill was needed
+	kill  func()                // ends a server that does not end by itself; nil: only the connection can be ended
+	why   func(bad error) error // the error for calls that were not answered; nil: as the Conn says
 }
 
 // Connect initializes a server: in is its output, and out its input. Close closes out, and in if it is an io.Closer.
@@ -144,7 +145,7 @@ func (c *Client) initialize(ctx context.Context, o Options) error {
 		return ErrNotShelld
 	case <-begun.Done():
 		if ctx.Err() != nil {
-			return fmt.Errorf("the server was not initialized: %w", context.Cause(ctx))
+			return fmt.Errorf("the server was not initialized: %w", ended(ctx))
 		}
 		return fmt.Errorf("%w: it has not answered initialize within %v", ErrNotShelld, timeout)
 	}

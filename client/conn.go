@@ -42,7 +42,7 @@ type Conn struct {
 	rpc    *jsonrpc2.Conn
 	stream *stream
 	event  func(Event)
-	why    func() error // the error for calls that were not answered; nil: the last message, if that was invalid
+	why    func(bad error) error // the error for calls that were not answered; bad is as of badMessage; nil: just that
 
 	last atomic.Uint64 // the last request's id
 
@@ -62,7 +62,7 @@ func NewConn(in io.Reader, out io.Writer, event func(Event), trace func(sent boo
 	return newConn(in, out, event, trace, nil)
 }
 
-func newConn(in io.Reader, out io.Writer, event func(Event), trace func(sent bool, body []byte), why func() error) *Conn {
+func newConn(in io.Reader, out io.Writer, event func(Event), trace func(sent bool, body []byte), why func(bad error) error) *Conn {
 	s := &stream{in: bufio.NewReaderSize(in, 64<<10), out: out, trace: trace}
 	s.limit.Store(defaultMaxMessage)
 	s.closer, _ = in.(io.Closer)
@@ -202,7 +202,7 @@ func (c *Conn) lost(err error) error {
 		return err
 	}
 	if c.why != nil {
-		return c.why()
+		return c.why(c.badMessage())
 	}
 	return &GoneError{Cause: c.badMessage()}
 }
@@ -295,7 +295,7 @@ const cancelTime = 5 * time.Second
 // a cancelled request is then that of ctx too.
 func (c *Conn) call(ctx context.Context, method string, params, result any, mark func()) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s was not sent: %w", method, context.Cause(ctx))
+		return fmt.Errorf("%s was not sent: %w", method, ended(ctx))
 	}
 	type dispatch struct {
 		*SentCall
@@ -322,7 +322,7 @@ func (c *Conn) call(ctx context.Context, method string, params, result any, mark
 		case sent = <-written:
 		case <-limit.C:
 			close(unread)
-			return fmt.Errorf("%s: %w: %w", method, context.Cause(ctx), errUnread)
+			return fmt.Errorf("%s: %w: %w", method, ended(ctx), errUnread)
 		}
 	}
 	if sent.err != nil {
@@ -330,7 +330,7 @@ func (c *Conn) call(ctx context.Context, method string, params, result any, mark
 	}
 	err := sent.await(ctx, cancelTime, result)
 	if ctx.Err() != nil && (KindOf(err) == schema.KindCanceled || err == errUnanswered) {
-		return fmt.Errorf("%s: %w: %w", method, context.Cause(ctx), err)
+		return fmt.Errorf("%s: %w: %w", method, ended(ctx), err)
 	}
 	return err
 }
@@ -342,7 +342,7 @@ var errUnread = errors.New("the server does not read its input, and has not got 
 func (c *Conn) notify(ctx context.Context, method string, params any) error {
 	var err error
 	if !soon(ctx, cancelTime, func() { err = c.Notify(method, params) }) {
-		return fmt.Errorf("%s: %w: %w", method, context.Cause(ctx), errUnread)
+		return fmt.Errorf("%s: %w: %w", method, ended(ctx), errUnread)
 	}
 	return err
 }
@@ -368,4 +368,13 @@ func soon(ctx context.Context, patience time.Duration, f func()) bool {
 	case <-limit.C:
 		return false
 	}
+}
+
+// ended returns the error of a context that is done, with its cause if that is another one.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }

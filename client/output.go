@@ -110,8 +110,8 @@ func (j *Job) Output(ctx context.Context) iter.Seq2[Chunk, error] {
 				return
 			}
 		}
-		if err := context.Cause(ctx); err != nil {
-			yield(Chunk{}, fmt.Errorf("the output of job %d was not read to its end: %w", j.Handle, err))
+		if ctx.Err() != nil {
+			yield(Chunk{}, fmt.Errorf("the output of job %d was not read to its end: %w", j.Handle, ended(ctx)))
 			return
 		}
 		yield(Chunk{}, j.client.conn.lost(ErrServerGone))

@@ -51,7 +51,6 @@ type process struct {
 	cmd                   *exec.Cmd
 	stdin, stdout, stderr *os.File      // our ends
 	copy                  io.Writer     // gets stderr too; nil: nothing does
-	conn                  *Conn         // set by watch
 	ended                 chan struct{} // closed when the process has ended and was read to its end
 	said                  chan struct{} // closed when stderr has ended
 
@@ -99,7 +98,6 @@ func (p *process) close() { _, _, _ = p.stdin.Close(), p.stdout.Close(), p.stder
 
 // watch begins to wait for the end.
 func (p *process) watch(conn *Conn) {
-	p.conn = conn
 	go p.listen()
 	go func() {
 		<-conn.Done()
@@ -139,10 +137,10 @@ func (p *process) listen() {
 func (p *process) kill() { _ = p.cmd.Process.Kill() } // An error means that it has ended.
 
 // lost returns the error for calls that were not answered. It gives the process some time to end, and to say why.
-func (p *process) lost() error {
+func (p *process) lost(bad error) error {
 	late := time.NewTimer(3 * time.Second)
 	defer late.Stop()
-	e := &GoneError{Cause: p.conn.badMessage()}
+	e := &GoneError{Cause: bad}
 	select {
 	case <-p.ended:
 		if e.Cause == nil && p.exit != nil {

@@ -197,12 +197,16 @@ func TestServerDoesNotRead(t *testing.T) {
 // TestCancelledStartOfJob: a job whose start was cancelled while it waits is ended.
 func TestCancelledStartOfJob(t *testing.T) {
 	c := start(t, client.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	why := errors.New("the user has left")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, why)
 	defer cancel()
 	_, err := c.Start(ctx, client.Line("sleep 1000"), func(p *schema.JobStartParams) {
 		p.Wait = &schema.Wait{Until: []schema.Condition{{Pattern: new("ready")}}}
 	})
 	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if !errors.Is(err, why) {
 		t.Error(err)
 	}
 	r, err := client.Call[schema.JobListResult](t.Context(), c, "job/list", schema.JobListParams{})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"shelld.dev/shelld/client"
 	"shelld.dev/shelld/jobs"
@@ -71,6 +72,21 @@ func (s *Server) End(c *client.Conn) error {
 	return s.err
 }
 
+// stopTime is how long a server that was stopped may take to release everything.
+const stopTime = 30 * time.Second
+
+// wait waits for the end of a server that was stopped, and returns the error of that.
+func (s *Server) wait() error {
+	late := time.NewTimer(stopTime)
+	defer late.Stop()
+	select {
+	case <-s.over:
+		return s.err
+	case <-late.C:
+		return fmt.Errorf("the server has not ended within %v; its jobs may still run", stopTime)
+	}
+}
+
 // A Client is a client with a server of its own in this process.
 type Client struct {
 	*client.Client
@@ -86,15 +102,16 @@ func Start(ctx context.Context, o client.Options, server rpc.Options) (*Client, 
 	}
 	c, err := client.Connect(ctx, s.Out, s.In, o)
 	if err != nil {
-		<-s.over // The end of its input has ended it.
+		s.Stop()
+		_ = s.wait() // The other error is the reason.
 		return nil, err
 	}
 	return &Client{c, s}, nil
 }
 
-// Close ends all jobs and the server. It returns when everything is released.
+// Close ends all jobs and the server. It returns when everything is released, and an error if that takes too long.
 func (c *Client) Close() error {
 	err := c.Client.Close()
-	<-c.server.over
-	return errors.Join(err, c.server.err)
+	c.server.Stop() // It has ended already, unless err says otherwise.
+	return errors.Join(err, c.server.wait())
 }
