@@ -27,7 +27,8 @@ test('100 MB through the iterator: every byte, in flat memory', async (t) => {
   const shelld = await client(t);
   const wanted = sequence(12_400_000);
   assert.ok(wanted.bytes > 100e6);
-  const before = process.memoryUsage.rss();
+  // A runtime takes memory of its own at first: what the second half adds to that would be output that is kept.
+  let first = 0;
   let most = 0;
   let bytes = 0;
   const hash = createHash('sha256');
@@ -39,11 +40,12 @@ test('100 MB through the iterator: every byte, in flat memory', async (t) => {
     hash.update(chunk.bytes);
     bytes += chunk.length;
     most = Math.max(most, process.memoryUsage.rss());
+    if (bytes < wanted.bytes / 2) first = most;
   }
-  t.diagnostic(`${bytes} bytes in ${Math.round(performance.now() - begun)} ms, memory ${Math.round(before / 1e6)} to ${Math.round(most / 1e6)} MB`);
+  t.diagnostic(`${bytes} bytes in ${Math.round(performance.now() - begun)} ms, memory ${Math.round(first / 1e6)} to ${Math.round(most / 1e6)} MB`);
   assert.equal(bytes, wanted.bytes);
   assert.equal(hash.digest('hex'), wanted.sum);
-  assert.ok(most - before < 64e6, `memory grew by ${(most - before) / 1e6} MB`);
+  assert.ok(most - first < 40e6, `memory grew by ${(most - first) / 1e6} MB in the second half`);
   assert.equal((await job.exit).code, 0);
 });
 
@@ -67,7 +69,7 @@ test('a reader that stops makes the program wait, and nothing grows', async (t) 
   assert.ok(perJob[0]!.streams['stdout']!.unackedBytes! <= shelld.server.limits.windowBytes!);
   await reader.next(); // it goes on
   await reader.return(); // and is released
-  await assert.rejects(Promise.race([held(shelld, job), job.wait({ bytes: offset + 1e6 }, { from: { stdout: 0, stderr: 0 }, timeoutMs: null }).then(() => { throw new Error('it goes on'); })]), /it goes on/);
+  await soon(job.wait({ bytes: offset + 1e6 }, { from: { stdout: 0, stderr: 0 }, timeoutMs: null }), 'the program to go on');
 });
 
 test('a job can wait for its reader from the first byte on', async (t) => {
