@@ -317,7 +317,8 @@ var (
 )
 
 // Close ends all jobs, and the server. It returns when nothing is left of them, and an error if the server did not end
-// in time: a process is killed then, and of any other server, only the connection is closed. It may be called several times, and from several goroutines.
+// in time: a process is killed then, and of any other server, only the connection is closed. It may be called several
+// times, and from several goroutines.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
 		c.mu.Lock()

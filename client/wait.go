@@ -86,8 +86,8 @@ func (o *Outcome) Text() string {
 		return strings.Join(o.Screen.Lines, "\n")
 	}
 	var text strings.Builder
-	for _, name := range []string{"pty", "stdout", "stderr"} {
-		text.WriteString(or(o.Output[name].Text, ""))
+	for _, stream := range streams {
+		text.WriteString(or(o.Output[string(stream)].Text, ""))
 	}
 	return text.String()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -355,7 +356,7 @@ func playPage(t *testing.T, block []pageLine) {
 // A pageServer is a server whose messages are kept until a page has shown them.
 type pageServer struct {
 	dec  *json.Decoder
-	in   interface{ Write([]byte) (int, error) }
+	in   io.Writer
 	kept []any // notifications that no line of the page has shown
 }
 
@@ -369,17 +370,7 @@ func startPageServer(t *testing.T) *pageServer {
 		t.Fatal(err)
 	}
 	cmd.Dir = t.TempDir()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, cmd)
 	s := &pageServer{dec: json.NewDecoder(out), in: in}
 	s.dec.UseNumber()
 	t.Cleanup(func() {

@@ -235,6 +235,24 @@ func goName(wire string) string {
 	return b.String()
 }
 
+// clientName returns the name of a definition's type in the clients: that of params and result begins with the
+// method's.
+func clientName(method, name string) string {
+	if name == "params" || name == "result" {
+		return pascal(method) + pascal(name)
+	}
+	return pascal(name)
+}
+
+// pascal is goName without initialisms: "job/start" is JobStart, "waitId" is WaitId.
+func pascal(wire string) string {
+	var b strings.Builder
+	for _, word := range words(wire) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}
+
 // words splits a name at characters that are not letters or digits, and before capitals.
 func words(wire string) []string {
 	var list []string

@@ -80,7 +80,7 @@ func (w *pythonWriter) file(file string) error {
 	method := doc.object("x-shelld").text("method")
 	defs := doc.object("$defs")
 	for _, name := range defs.names {
-		pythonName := pythonDefinition(method, name)
+		pythonName := clientName(method, name)
 		if other, ok := w.names[pythonName]; ok {
 			return fmt.Errorf("%s: the Python name %s is taken by %s", name, pythonName, other)
 		}
@@ -90,23 +90,6 @@ func (w *pythonWriter) file(file string) error {
 		}
 	}
 	return nil
-}
-
-// pythonDefinition returns the name of a definition, as definitionName does for Go.
-func pythonDefinition(method, name string) string {
-	if name == "params" || name == "result" {
-		return pythonClass(method) + pythonClass(name)
-	}
-	return pythonClass(name)
-}
-
-// pythonClass returns a class name for a name on the wire: "job/start" is JobStart, "waitId" WaitId.
-func pythonClass(wire string) string {
-	var b strings.Builder
-	for _, word := range words(wire) {
-		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
-	}
-	return b.String()
 }
 
 func (w *pythonWriter) definition(file, name string, node *object) error {
@@ -235,7 +218,7 @@ func (w *pythonWriter) reference(file, ref string, quoted bool) (string, error) 
 	if target != "" {
 		file = strings.TrimSuffix(target, suffix)
 	}
-	name := pythonDefinition(w.g.files[file].object("x-shelld").text("method"), pointer)
+	name := clientName(w.g.files[file].object("x-shelld").text("method"), pointer)
 	if quoted {
 		name = strconv.Quote(name)
 	}
@@ -275,7 +258,7 @@ func pythonLiteral(values []any) (string, error) {
 		case string:
 			list = append(list, strconv.Quote(v))
 		case bool:
-			list = append(list, pythonClass(strconv.FormatBool(v)))
+			list = append(list, pascal(strconv.FormatBool(v)))
 		case json.Number:
 			list = append(list, v.String())
 		default:
@@ -337,11 +320,11 @@ func (w *pythonWriter) messages(files []string) {
 				continue
 			}
 			method := about.text("method")
-			name := pythonClass(method) + kind.suffix
+			name := pascal(method) + kind.suffix
 			names = append(names, strconv.Quote(name))
 			fmt.Fprintf(&w.out, "\n\nclass %s(TypedDict):\n", name)
 			w.docstring("    ", w.g.files[file].text("description"))
-			fmt.Fprintf(&w.out, "\n    method: Literal[%q]\n    params: %sParams\n", method, pythonClass(method))
+			fmt.Fprintf(&w.out, "\n    method: Literal[%q]\n    params: %sParams\n", method, pascal(method))
 		}
 		fmt.Fprintf(&w.out, "\n\n%s = %s\n", kind.union, pythonUnion(names))
 		w.docstring("", kind.description)
@@ -390,12 +373,12 @@ func (g *generator) pythonRequests(files []string) []byte {
 				continue
 			}
 			method := about.text("method")
-			params := "protocol." + pythonClass(method) + "Params"
+			params := "protocol." + pascal(method) + "Params"
 			if node := doc.object("$defs").object("params"); !node.has("required") && !node.has("oneOf") {
 				params += " = ..."
 			}
 			fmt.Fprintf(&out, "\n    @overload\n    %s request(self, method: Literal[%q], params: %s) -> protocol.%sResult: ...\n",
-				face.def, method, params, pythonClass(method))
+				face.def, method, params, pascal(method))
 		}
 		fmt.Fprintf(&out, pythonRequestsEnd, face.def, face.await, face.def)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ const typeScriptFile = "../clients/typescript/src/protocol.ts"
 func typeScriptSource(files map[string]*object) ([]byte, error) {
 	w := &typeScript{files: files, names: map[string]string{}}
 	w.out.WriteString(typeScriptHeader)
-	for _, file := range sortedNames(files) {
+	for _, file := range slices.Sorted(maps.Keys(files)) {
 		defs := files[file].object("$defs")
 		for _, name := range defs.names {
 			if err := w.definition(file, name, defs.object(name)); err != nil {
@@ -47,34 +48,8 @@ func typeScriptSource(files map[string]*object) ([]byte, error) {
 	return w.out.Bytes(), nil
 }
 
-func sortedNames(files map[string]*object) []string {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// typeScriptName returns the name of a definition's type: that of params and result begins with the method's.
-func typeScriptName(method, name string) string {
-	if name == "params" || name == "result" {
-		return pascal(method) + pascal(name)
-	}
-	return pascal(name)
-}
-
-// pascal is goName without initialisms: "watchId" is WatchId.
-func pascal(wire string) string {
-	var b strings.Builder
-	for _, word := range words(wire) {
-		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
-	}
-	return b.String()
-}
-
 func (w *typeScript) definition(file, name string, node *object) error {
-	tsName := typeScriptName(w.files[file].object("x-shelld").text("method"), name)
+	tsName := clientName(w.files[file].object("x-shelld").text("method"), name)
 	if other, ok := w.names[tsName]; ok {
 		return fmt.Errorf("the TypeScript name %s is taken by %s", tsName, other)
 	}
@@ -152,7 +127,7 @@ func (w *typeScript) reference(file, ref string) (string, error) {
 	if !doc.object("$defs").has(name) {
 		return "", fmt.Errorf("$ref %q leads nowhere", ref)
 	}
-	return typeScriptName(doc.object("x-shelld").text("method"), name), nil
+	return clientName(doc.object("x-shelld").text("method"), name), nil
 }
 
 func literal(value any) (string, error) {
@@ -419,7 +394,7 @@ func quote(text string) string {
 func (w *typeScript) maps() {
 	type row struct{ method, about, text string }
 	rows := map[string][]row{}
-	for _, file := range sortedNames(w.files) {
+	for _, file := range slices.Sorted(maps.Keys(w.files)) {
 		doc := w.files[file]
 		about, defs := doc.object("x-shelld"), doc.object("$defs")
 		method := about.text("method")
@@ -428,10 +403,10 @@ func (w *typeScript) maps() {
 		}
 		params, result := "Record<string, never>", "null"
 		if defs.has("params") {
-			params = typeScriptName(method, "params")
+			params = clientName(method, "params")
 		}
 		if defs.has("result") {
-			result = typeScriptName(method, "result")
+			result = clientName(method, "result")
 		}
 		key, text := about.text("from")+" "+about.text("kind"), params
 		if about.text("kind") == "request" {
