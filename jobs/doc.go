@@ -50,7 +50,7 @@
 //     They end when none of the program's processes is left. Goroutines that wait for their turn to
 //     ask a shell for its version (shells.go) end with those before them.
 //  12. One per request that needs a person's confirmation: a kill, a signal, a write, a command for
-//     a shell or a change of its variables (confirm.go). It ends with the answer, a cancel, or the
+//     a shell or a change of its variables (confirm_ask.go, confirm_write.go). It ends with the answer, a cancel, or the
 //     end of the job or the server. For a start, run itself asks.
 //  13. recording.run (recording.go), if the job is recorded, owns its file. The job's end ends it.
 //  14. A search (search.go) runs in its caller's goroutine and reads streams as any reader does. It
@@ -61,7 +61,7 @@
 //     process.
 //  16. feedLoop (shell_feed.go), if the job is a shell with integration, owns the blocking write of
 //     the commands for the shell. The job's end ends it. One per interrupt of such a command, and
-//     one per hint why it could not be run (exec.go), end by themselves.
+//     one per hint why it could not be run (exec.go, end.go), end by themselves.
 //
 // The job's state belongs to the goroutine that holds the turn (actor.go). A turn never blocks. The
 // goroutine that posts a message takes the turn itself: the one that reads requests, a readLoop,

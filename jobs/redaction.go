@@ -259,7 +259,7 @@ func (h *redaction) processes(list []keeper.Proc) (all []Process) {
 // Secret values are replaced by *** in all data that comes from a job, before it is stored. No reader of output,
 // events, files, errors or the log sees them.
 //
-//	SetSecret     -> vault   -> every job, including running ones
+//	SetSecret     -> vault   -> every job, including running ones (variables.go)
 //	AnswerSecret  -> the job that has asked for it (redaction.go)
 //
 // They are kept only in memory, and no method returns them.
