@@ -171,8 +171,8 @@ type reading struct {
 	job       *Job
 	ctx       context.Context // of the loop
 	window    *int64
-	at, acked map[schema.Stream]int64           // up to where each stream was taken, and acknowledged
-	ends      schema.Map[schema.StreamPosition] // where the output ends; nil: not known yet
+	at, acked map[schema.Stream]int64           // the offsets up to which each stream was taken, and acknowledged
+	ends      schema.Map[schema.StreamPosition] // the ends of the output; nil: not known yet
 }
 
 // done reports whether all of the output was taken.

@@ -3,7 +3,7 @@
 // started.
 //
 // It is an ordinary client of the Shell Server Protocol: a server of that protocol runs in the same process, and every
-// tool consists of requests to it. The server alone decides what a job is and what is allowed.
+// tool consists of requests to it. The server alone decides about jobs and permissions.
 //
 //	host → conn → SDK → tool (gemini.go, screen.go, bash.go, cli*.go, compact.go)
 //	     → call → client.Conn → pipe → rpc.Serve

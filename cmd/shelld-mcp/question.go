@@ -106,7 +106,7 @@ func (q *question) text() string {
 	return ask + "\n\n" + q.asker
 }
 
-// more lists what a start may run in addition to the shown command.
+// more lists the other commands that a start may run, besides the shown one.
 func (q *question) more() string {
 	var b strings.Builder
 	for i, name := range slices.Sorted(maps.Keys(q.variables)) {
@@ -132,7 +132,7 @@ func (q *question) keeps() bool { return len(q.roots) > 0 }
 // mostRoots is the maximum number of commands that a question lists.
 const mostRoots = 8
 
-// always describes what an answer of always allows: not this line only, but the commands in it, with any arguments.
+// always describes the effect of the answer always: not this line only, but the commands in it, with any arguments.
 func (q *question) always() string {
 	names, local := make([]string, 0, len(q.roots)), false
 	for _, root := range q.roots {
