@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"slices"
 	"sync"
 	"time"
@@ -107,14 +105,41 @@ func (s *Server) initialize(r *request) error {
 		return &wireError{schema.KindUnsupportedVersion, "this server does not speak version " + clip(v, 50) + " of the protocol; it speaks " + protocolVersion,
 			schema.UnsupportedVersionData{Kind: string(schema.KindUnsupportedVersion), Supported: []string{protocolVersion}}}
 	}
-	if err := s.configure(&p); err != nil {
+	first, attached, err := s.join(&p)
+	if err != nil {
 		return err
 	}
+	s.configure(&p)
 	s.life.move(lifeInitialized)
 	result := s.initializeResult()
-	result.Warnings = s.warnings(ignored)
+	result.Warnings = append(s.warnings(ignored), s.unused(&p, first)...)
+	if s.in.shared {
+		state := s.in.state(s)
+		result.Session = &state
+		result.Session.Attached = &attached
+	}
 	r.reply(result)
+	s.listen(&p)
 	return nil
+}
+
+// join makes a connection a client of its session. It reports whether it is the first one, which configures the session.
+func (s *Server) join(p *schema.InitializeParams) (first bool, attached schema.SessionAttached, err error) {
+	if !s.in.shared {
+		s.member.owner, s.member.role, s.member.person = "", schema.SessionRoleOwner, true
+		s.in.clients = []*Server{s}
+		return true, "", s.configureJobs(p)
+	}
+	return s.in.join(s, p)
+}
+
+// unused returns a warning if the options of a client that has joined a session do not count, since those of the first one
+// do.
+func (s *Server) unused(p *schema.InitializeParams, first bool) []schema.Warning {
+	if first || p.Options == nil && p.RootDirectory == nil && p.AllowedDirectories == nil {
+		return nil
+	}
+	return []schema.Warning{{Pointer: "/options", Message: "the session was set up by its first client: of rootDirectory, allowedDirectories and options, only events, encoding and the limits of this connection count; policy and limits of the result are those in effect"}}
 }
 
 // warnings returns a warning for each param of initialize that was ignored.
@@ -126,12 +151,12 @@ func (s *Server) warnings(ignored []schema.FieldError) (told []schema.Warning) {
 	return told
 }
 
-// configure sets up the manager according to the client's params.
-func (s *Server) configure(p *schema.InitializeParams) error {
+// configureJobs sets up the manager according to the client's params.
+func (s *Server) configureJobs(p *schema.InitializeParams) error {
 	o := or(p.Options, schema.Options{})
 	limits := or(o.Limits, schema.LimitOptions{})
 	env := or(o.Env, schema.EnvOptions{})
-	err := s.mgr.Configure(jobs.Options{
+	return s.mgr.Configure(jobs.Options{
 		Root:        or(p.RootDirectory, ""),
 		AllowedDirs: p.AllowedDirectories,
 		Env: jobs.EnvPolicy{
@@ -156,9 +181,12 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 		Confirm:  s.confirmPolicy(p),
 		Commands: jobs.CommandPolicy{Allow: o.AllowCommands, Deny: o.DenyCommands, Aliases: o.Aliases},
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// configure sets up the connection.
+func (s *Server) configure(p *schema.InitializeParams) {
+	o := or(p.Options, schema.Options{})
+	limits := or(o.Limits, schema.LimitOptions{})
 	if p.ClientInfo != nil {
 		s.log.Info("client", "name", or(p.ClientInfo.Name, ""), "version", or(p.ClientInfo.Version, ""), "processId", p.ProcessID.Value)
 	}
@@ -178,7 +206,6 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 		s.out.limit.Store(*limits.MaxMessageBytes)
 		s.stream.frames.SetMax(s.settings.maxMessage)
 	}
-	return nil
 }
 
 // login returns the time limit for asking the login shell; 0: it is not asked.
@@ -195,19 +222,12 @@ func (s *Server) persist(o schema.PersistOptions) *jobs.Persist {
 		return nil
 	}
 	return &jobs.Persist{
-		Directory: or(o.Directory, ""), TrustPath: or(o.TrustPath, false), Session: s.session, Encode: infoFile, Reader: StoredInfo{},
+		Directory: or(o.Directory, ""), TrustPath: or(o.TrustPath, false), Session: s.in.id, Encode: infoFile, Reader: StoredInfo{},
 		Keep: stored.Retention{
 			Jobs: int(or(o.KeepJobs, 0)), Age: time.Duration(or(o.KeepDays, 0)) * 24 * time.Hour, Bytes: or(o.KeepBytes, 0),
 		},
 		Temporary: or(o.DeleteOnExit, false),
 	}
-}
-
-// newSessionID returns a name that is unique among all runs of servers.
-func newSessionID() string {
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // Never fails; see crypto/rand.
-	return time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(id[:])
 }
 
 // grace returns 0 for the default, and a negative value for none.
@@ -223,7 +243,7 @@ func (s *Server) initializeResult() schema.InitializeResult {
 	return schema.InitializeResult{
 		ProtocolVersion: protocolVersion,
 		ServerInfo:      schema.ServerInfo{Name: "shelld", Version: s.opts.Version},
-		SessionID:       s.session,
+		SessionID:       s.in.id,
 		StateDirectory:  optional(s.mgr.StateDirectory()),
 
 		StateDirectoryError: optional(s.mgr.StateDirectoryError()),
@@ -322,6 +342,10 @@ func (s *Server) shutdown(r *request) error {
 	var p schema.ShutdownParams
 	if err := r.decode(&p); err != nil {
 		return err
+	}
+	if s.in.shared {
+		s.leave(r)
+		return nil
 	}
 	s.life.move(lifeShuttingDown)
 	s.out.withdrawAll()

@@ -39,6 +39,9 @@ type change struct {
 	encoding *schema.Encoding   // nil: unchanged
 	whenSlow *schema.WhenSlow   // nil: unchanged
 	queries  *schema.Queries    // nil: unchanged
+	stays    *bool              // nil: unchanged; whether the program goes on waiting while the client is away
+	after    *int64             // not nil: the events behind this number are sent again
+	last     int64              // set by the change: the number of the last event before it
 	unheard  hearing            // the defaults, if there was no subscription
 
 	// Guarded by out.mu:
@@ -63,13 +66,17 @@ func (s *Server) jobSubscribe(r *request) error {
 	if err != nil {
 		return err
 	}
+	if p.WhenDetached != nil {
+		c.stays = optional(*p.WhenDetached == schema.WhenDetachedHold)
+	}
+	c.after = p.After
 	_, pending, err := r.change(j, from, c)
 	if err != nil {
 		return err
 	}
 	respondNow(r, pending, func(s jobs.State) schema.JobSubscribeResult {
 		state := jobState(s)
-		return schema.JobSubscribeResult{Job: &state}
+		return schema.JobSubscribeResult{Job: &state, N: optional(c.last)}
 	})
 	return nil
 }
@@ -110,12 +117,18 @@ func (s *Server) jobUnsubscribe(r *request) error {
 
 // change changes the subscription, in a turn of the job.
 func (r *request) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.Pending[jobs.State], error) {
-	l, ok := j.Sink().(*lane)
-	if !ok {
-		return nil, jobs.Pending[jobs.State]{}, fmt.Errorf("job %d was not started by this connection", j.ID())
-	}
+	f := j.Sink().(*feed)
+	l := f.lane(r.server.out)
 	r.whenAnswered(c.answer)
-	return l, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) (bool, error) { return l.change(c, info, at) }), nil
+	return l, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) (bool, error) {
+		back, last, err := f.since(c.after)
+		if err != nil {
+			return f.demands.answered(), err
+		}
+		c.last = last
+		f.demands.returned(r.server.owner())
+		return l.change(c, info, at, back)
+	}), nil
 }
 
 // answer lets the lane go on. The caller must hold out.mu, and have queued the answer.
@@ -128,12 +141,13 @@ func (c *change) answer() {
 	}
 }
 
-// change changes the client's subscription. It is called by the job's loop, like the methods of the Sink.
-func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) (answers bool, err error) {
+// change changes the client's subscription. It is called by the job's loop, like the methods of the Sink. It returns
+// whether a client answers the queries of programs from now on. back are the events that are to be sent again.
+func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64, back []laneEvent) (answers bool, err error) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	if l.closedSent && !c.ends {
-		return false, nothingMore(info)
+	if l.closedSent && !c.ends && c.after == nil {
+		return l.feed.demands.answered(), nothingMore(info)
 	}
 	if !l.open {
 		l.silenceLocked() // Events that were queued for a job/run are dropped.
@@ -158,15 +172,31 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) (an
 	if c.ends || len(l.want.events) == 0 {
 		l.silenceLocked()
 	} else {
+		if c.after != nil {
+			l.sendAgainLocked(back)
+		}
 		l.hearLocked(info, from)
 	}
+	if c.stays != nil {
+		l.feed.demands.stay(l, *c.stays)
+	}
 	l.holdProgramLocked(info)
-	l.tellsLocked()
+	answers = l.tellsLocked()
 	if !c.answered {
 		c.lane = l
 		l.unanswered++
 	}
-	return l.answers(), nil
+	return answers, nil
+}
+
+// sendAgainLocked queues events that the client may have been sent already.
+func (l *lane) sendAgainLocked(back []laneEvent) {
+	l.dropQueueLocked()
+	l.exitedSent, l.closedSent = l.exited != nil, l.closed != nil
+	for _, e := range back {
+		l.exitedSent, l.closedSent = l.exitedSent && e.Exited == nil, l.closedSent && e.Closed == nil
+		l.queueLocked(e)
+	}
 }
 
 // nothingMore returns the error for a subscription after the last event.
@@ -189,8 +219,12 @@ func (l *lane) silenceLocked() {
 	l.letGoLocked()
 	delete(l.out.lanes, l.handle)
 	l.place, l.placed, l.begin = nil, false, nil
+	l.dropQueueLocked()
+}
+
+func (l *lane) dropQueueLocked() {
 	l.askNowLocked()
-	l.queue, l.bytes = nil, 0
+	l.queue, l.bytes, l.turn = nil, 0, false
 	clear(l.matches)
 	clear(l.held)
 }
@@ -248,7 +282,10 @@ func (l *lane) takeLocked() *jobs.Info {
 	}
 	begin := l.begin
 	l.begin = nil
-	if l.seq > 0 || !l.events[schema.EventNameStarted] {
+	if changed && l.exitedSent {
+		l.exitAt = l.exited.After
+	}
+	if l.seq > 0 || l.requestID == nil || !l.events[schema.EventNameStarted] {
 		return nil // It can only be the first event, if it is wanted at all.
 	}
 	return begin

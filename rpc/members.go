@@ -1,0 +1,285 @@
+package rpc
+
+import (
+	"cmp"
+	"crypto/subtle"
+	"slices"
+	"strconv"
+	"time"
+
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/schema"
+)
+
+// A member is what a session knows of a connected client.
+type member struct {
+	number int    // of the connection; 0: it has not joined
+	name   string // its clientId, which the session has made if the client has none
+	owner  string // the same; "" if the client has none
+	role   schema.SessionRole
+	human  bool
+	info   *schema.ClientInfo
+	person bool // it answers questions for passwords
+	speaks bool // it knows of sessions
+	jobs   struct {
+		keep  bool
+		grace time.Duration
+	}
+}
+
+// join makes a connection one of the session's clients, by its initialize. The first one configures the session.
+func (ss *Session) join(s *Server, p *schema.InitializeParams) (first bool, attached schema.SessionAttached, err error) {
+	ss.door.Lock()
+	defer ss.door.Unlock()
+	want := or(p.Session, schema.SessionParams{})
+	if id := or(want.Attach, ss.id); id != ss.id {
+		return false, "", &wireError{schema.KindSessionNotFound, "this is the session " + ss.id + ", and not " + clip(id, 100) + ", which has ended; its jobs are gone, and their output is listed by shelld jobs. Leave attach out to use this one",
+			schema.SessionNotFoundData{Kind: string(schema.KindSessionNotFound), Session: clip(id, 100)}}
+	}
+	role, err := ss.roleFor(&want)
+	if err != nil {
+		return false, "", err
+	}
+	first = !ss.begun
+	if first {
+		if err := ss.configure(s, p); err != nil {
+			return false, "", err
+		}
+	}
+	s.member.role, s.member.human, s.member.info = role, or(want.Human, false), p.ClientInfo
+	s.member.person, s.member.speaks = or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false), p.Session != nil
+	s.member.setJobs(want.Jobs)
+	attached, err = ss.enter(s, or(want.ClientID, ""))
+	return first, attached, err
+}
+
+// configure sets the session up as its first client wants it.
+func (ss *Session) configure(s *Server, p *schema.InitializeParams) error {
+	if err := s.configureJobs(p); err != nil {
+		return err
+	}
+	ss.begun = true
+	if p.Session != nil {
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		ss.share = or(p.Session.Share, schema.SessionShareDriver)
+		ss.setLeaseLocked(p.Session.Lease)
+	}
+	return nil
+}
+
+// roleFor returns the role of a client that comes: what it wants, and no more than it may.
+func (ss *Session) roleFor(want *schema.SessionParams) (schema.SessionRole, error) {
+	may := schema.SessionRoleOwner
+	token := or(want.Token, "")
+	ss.mu.Lock()
+	share := ss.share
+	ss.mu.Unlock()
+	switch {
+	case token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(ss.token)) == 0:
+		return "", refused("the token is not that of this session; leave it out to join as the session allows")
+	case token == "" && ss.begun && share == schema.SessionShareNone:
+		return "", refused("this session is not shared: only a client with its token may join")
+	case token == "" && ss.begun:
+		may = schema.SessionRole(share)
+	}
+	return lesser(may, or(want.Role, may)), nil
+}
+
+func refused(message string) error {
+	return &wireError{kind: schema.KindPolicyDenied, message: message}
+}
+
+// ranks order the roles by what they may do.
+var ranks = map[schema.SessionRole]int{schema.SessionRoleViewer: 0, schema.SessionRoleDriver: 1, schema.SessionRoleOwner: 2}
+
+func lesser(a, b schema.SessionRole) schema.SessionRole {
+	if ranks[b] < ranks[a] {
+		return b
+	}
+	return a
+}
+
+// enter adds a client, and withdraws the end of the jobs that have waited for it.
+func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached, err error) {
+	attached = schema.SessionAttachedJoined
+	switch old := ss.of(id); {
+	case id != "" && old != nil:
+		attached = schema.SessionAttachedReplaced
+		ss.leaves(old, schema.SessionLeaveReasonReplaced)
+		old.replace()
+	case ss.known[id]:
+		attached = schema.SessionAttachedReturned
+	case len(ss.known) == 0:
+		attached = schema.SessionAttachedNew
+	}
+	ss.mu.Lock()
+	if ss.ending {
+		ss.mu.Unlock()
+		return "", wireErrorf(schema.KindShuttingDown, "the session is ending; start another one")
+	}
+	ss.last++
+	s.member.number, s.member.owner, s.member.name = ss.last, id, cmp.Or(id, "client-"+strconv.Itoa(ss.last))
+	ss.clients = append(ss.clients, s)
+	ss.mu.Unlock()
+	ss.known[id] = true
+	for _, j := range ss.mgr.All() {
+		if l := j.Lease(); l.Keep || l.Owner == id {
+			j.EndAt(time.Time{})
+		}
+		if s.member.person {
+			j.Sink().(*feed).ask(s.out)
+		}
+	}
+	ss.tell(s, "session/clientJoined", schema.SessionClientJoinedParams{Client: s.client()})
+	return attached, nil
+}
+
+// of returns the connection of a client; nil: it is not connected. The caller must hold the door.
+func (ss *Session) of(owner string) *Server {
+	for _, s := range ss.clients {
+		if s.member.owner == owner {
+			return s
+		}
+	}
+	return nil
+}
+
+// part removes a client that is gone, if nothing has removed it yet.
+func (ss *Session) part(s *Server, reason schema.SessionLeaveReason) {
+	ss.door.Lock()
+	defer ss.door.Unlock()
+	if slices.Contains(ss.clients, s) {
+		ss.leaves(s, reason)
+	}
+}
+
+// leaves removes a client. The caller must hold the door.
+func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
+	s.life.end()
+	ss.mu.Lock()
+	ss.clients = slices.DeleteFunc(slices.Clone(ss.clients), func(c *Server) bool { return c == s })
+	ending := ss.ending
+	ss.mu.Unlock()
+	left := schema.SessionClientLeftParams{ClientID: s.member.name, Reason: reason}
+	var first time.Time
+	for _, j := range ss.mgr.All() {
+		j.Sink().(*feed).leave(s.out, s.member.owner)
+		if ending || !isLive(j) {
+			continue
+		}
+		if at := ss.endsAt(j); !at.IsZero() {
+			j.EndAt(at)
+			left.Jobs = append(left.Jobs, int64(j.ID()))
+			if first.IsZero() || at.Before(first) {
+				first = at
+			}
+		}
+	}
+	if !first.IsZero() {
+		left.EndsAt = optional(timestamp(first))
+	}
+	ss.tell(s, "session/clientLeft", left)
+}
+
+// endsAt returns when a job is to end if nobody comes for it; zero: its client is there, or it needs none. The caller
+// must hold the door.
+func (ss *Session) endsAt(j *jobs.Job) (at time.Time) {
+	switch l := j.Lease(); {
+	case !l.Keep && ss.of(l.Owner) == nil:
+		return time.Now().Add(l.Grace)
+	case l.Keep && len(ss.clients) == 0:
+		if detached := ss.detached(); detached > 0 {
+			return time.Now().Add(detached)
+		}
+	}
+	return at
+}
+
+func (ss *Session) detached() time.Duration {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.lease.detached
+}
+
+// adopt is called for a job that a client has just begun to start: the client may have gone meanwhile.
+func (ss *Session) adopt(j *jobs.Job) {
+	if !ss.shared {
+		return
+	}
+	ss.door.Lock()
+	defer ss.door.Unlock()
+	if at := ss.endsAt(j); !at.IsZero() {
+		j.EndAt(at)
+	}
+}
+
+// replace ends a connection since its client has another one.
+func (s *Server) replace() {
+	s.life.end()
+	s.out.send(notification("session/replaced", schema.SessionReplacedParams{}))
+	s.end()
+}
+
+// tell sends a notification to all clients that know of sessions, except one.
+func (ss *Session) tell(except *Server, method string, params any) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, s := range ss.clients {
+		if s != except && s.member.speaks {
+			s.out.send(s.out.bounded(method, params))
+		}
+	}
+}
+
+// withPerson returns the clients that answer for a person when a program asks for a password.
+func (ss *Session) withPerson() (all []*Server) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, s := range ss.clients {
+		if s.member.person {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// jobClosed ends the session soon if this was its last job and nobody is there. It is called in turns.
+func (ss *Session) jobClosed() {
+	if ss.shared {
+		ss.mu.Lock()
+		ss.restIfIdleLocked()
+		ss.mu.Unlock()
+	}
+}
+
+// client describes a client to the others.
+func (s *Server) client() schema.SessionClient {
+	m := &s.member
+	return schema.SessionClient{
+		ClientID: m.name, Role: m.role, Human: optional(m.human), ClientInfo: m.info, AttachedAt: timestamp(s.arrived),
+	}
+}
+
+// setJobs sets the defaults for the jobs that a client starts.
+func (m *member) setJobs(o *schema.SessionJobs) {
+	if o == nil {
+		return
+	}
+	if o.OnDetach != nil {
+		m.jobs.keep = *o.OnDetach == schema.OnDetachKeep
+	}
+	m.jobs.grace = milliseconds(o.GraceMs, m.jobs.grace)
+}
+
+// leaseOf returns the lease of a job that this client starts.
+func (s *Server) leaseOf(onDetach *schema.OnDetach, graceMs *int64) jobs.Lease {
+	if !s.in.shared {
+		return jobs.Lease{}
+	}
+	keep := s.member.jobs.keep
+	if onDetach != nil {
+		keep = *onDetach == schema.OnDetachKeep
+	}
+	return jobs.Lease{Owner: s.member.owner, Keep: keep, Grace: milliseconds(graceMs, s.member.jobs.grace)}
+}
