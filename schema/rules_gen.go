@@ -5403,7 +5403,7 @@ var ruleSessionClientJoinedOfParams = rule{
 			ref: &ruleCommonOfSessionClient}},
 	}}
 
-var ruleSessionClientLeftOfClientLeftReason = rule{
+var ruleSessionClientLeftOfSessionLeaveReason = rule{
 	types: isString,
 	enum:  []any{"detached", "lost", "replaced"}}
 
@@ -5425,7 +5425,7 @@ var ruleSessionClientLeftOfParams = rule{
 				minimum: &bound{1},
 				maximum: &bound{9007199254740991}}}},
 		{"reason", &rule{
-			ref: &ruleSessionClientLeftOfClientLeftReason}},
+			ref: &ruleSessionClientLeftOfSessionLeaveReason}},
 	}}
 
 var ruleSessionDetachOfParams = rule{
@@ -5844,8 +5844,8 @@ var rules = []namedRule{
 	{"server-stats#/$defs/statsSpool", &ruleServerStatsOfStatsSpool},
 	{"server-stats#/$defs/streamStats", &ruleServerStatsOfStreamStats},
 	{"session-clientJoined#/$defs/params", &ruleSessionClientJoinedOfParams},
-	{"session-clientLeft#/$defs/clientLeftReason", &ruleSessionClientLeftOfClientLeftReason},
 	{"session-clientLeft#/$defs/params", &ruleSessionClientLeftOfParams},
+	{"session-clientLeft#/$defs/sessionLeaveReason", &ruleSessionClientLeftOfSessionLeaveReason},
 	{"session-detach#/$defs/params", &ruleSessionDetachOfParams},
 	{"session-detach#/$defs/result", &ruleSessionDetachOfResult},
 	{"session-end#/$defs/params", &ruleSessionEndOfParams},

@@ -1731,11 +1731,13 @@ type ConfirmationDeniedData struct {
 type PolicyDeniedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The denied action: start, write or kill; the method if the reason is role or share.
+	// The denied action: start, write or kill; the method if the reason is role, share or
+	// token.
 	Action *string `json:"action,omitempty"`
 	// The rule that denies it, by the name of the option: secretInput, allowCommands,
 	// denyCommands or confirm. In a session also role (the client's role does not allow it)
-	// and share (clients without the session's token are not let in).
+	// share (clients without the session's token are not let in) and token (it is not that
+	// of the session).
 	Reason *string `json:"reason,omitempty"`
 	// For a command list: the command root that denyCommands names or allowCommands lacks.
 	// Absent if the reason is that not all roots are known.
@@ -2079,8 +2081,9 @@ type SessionParams struct {
 	// jobs and keys of an earlier connection are this one's. Absent: the server makes one,
 	// and the client takes over the jobs that wait for clients without an id.
 	ClientID *string `json:"clientId,omitempty"`
-	// The session's token: it makes the client an owner. A wrong one counts as none. Absent:
-	// the client may be what share says; the client that creates the session is its owner.
+	// The session's token: it makes the client an owner. A wrong one is policyDenied.
+	// Absent: the client may be what share says; the client that creates the session is its
+	// owner.
 	Token *string `json:"token,omitempty"`
 	// The role that the client wants; it never gets more than it may have, and role of the
 	// result is what it has. Absent: the highest that it may have.
@@ -4575,16 +4578,16 @@ type SessionClientJoinedParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ClientLeftReason: Why a client is no longer attached. detached: it has left, with
+// SessionLeaveReason: Why a client is no longer attached. detached: it has left, with
 // session/detach, or with shutdown and exit. lost: its connection has ended, or nothing
 // came from it for limits.lostMs. replaced: another connection has its clientId now.
-type ClientLeftReason string
+type SessionLeaveReason string
 
-// The values of ClientLeftReason.
+// The values of SessionLeaveReason.
 const (
-	ClientLeftReasonDetached ClientLeftReason = "detached"
-	ClientLeftReasonLost     ClientLeftReason = "lost"
-	ClientLeftReasonReplaced ClientLeftReason = "replaced"
+	SessionLeaveReasonDetached SessionLeaveReason = "detached"
+	SessionLeaveReasonLost     SessionLeaveReason = "lost"
+	SessionLeaveReasonReplaced SessionLeaveReason = "replaced"
 )
 
 // SessionClientLeftParams: The client, and what becomes of its jobs.
@@ -4592,7 +4595,7 @@ type SessionClientLeftParams struct {
 	// The id of the client.
 	ClientID string `json:"clientId"`
 	// Why it is no longer attached.
-	Reason ClientLeftReason `json:"reason"`
+	Reason SessionLeaveReason `json:"reason"`
 	// The handles of the jobs that end unless the client comes back, lowest first. Absent if
 	// there are none.
 	Jobs []int64 `json:"jobs,omitzero"`

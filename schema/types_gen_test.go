@@ -272,7 +272,7 @@ var generatedTypes = map[string]any{
 	"server-stats#/$defs/params":                    *new(ServerStatsParams),
 	"server-stats#/$defs/result":                    *new(ServerStatsResult),
 	"session-clientJoined#/$defs/params":            *new(SessionClientJoinedParams),
-	"session-clientLeft#/$defs/clientLeftReason":    *new(ClientLeftReason),
+	"session-clientLeft#/$defs/sessionLeaveReason":  *new(SessionLeaveReason),
 	"session-clientLeft#/$defs/params":              *new(SessionClientLeftParams),
 	"session-detach#/$defs/params":                  *new(SessionDetachParams),
 	"session-detach#/$defs/result":                  *new(SessionDetachResult),

@@ -1949,12 +1949,12 @@ class PolicyDeniedData(TypedDict):
     """The kind."""
 
     action: NotRequired[str]
-    """The denied action: start, write or kill; the method if the reason is role or share."""
+    """The denied action: start, write or kill; the method if the reason is role, share or token."""
 
     reason: NotRequired[str]
     """The rule that denies it, by the name of the option: secretInput, allowCommands, denyCommands or
-    confirm. In a session also role (the client's role does not allow it) and share (clients without the
-    session's token are not let in)."""
+    confirm. In a session also role (the client's role does not allow it) share (clients without the session's
+    token are not let in) and token (it is not that of the session)."""
 
     root: NotRequired[str]
     """For a command list: the command root that denyCommands names or allowCommands lacks. Absent if the
@@ -2377,7 +2377,7 @@ class SessionParams(TypedDict):
     wait for clients without an id."""
 
     token: NotRequired[str]
-    """The session's token: it makes the client an owner. A wrong one counts as none. Absent: the client may
+    """The session's token: it makes the client an owner. A wrong one is policyDenied. Absent: the client may
     be what share says; the client that creates the session is its owner."""
 
     role: NotRequired[SessionRole]
@@ -5277,7 +5277,7 @@ class SessionClientJoinedParams(TypedDict):
     """Free for any use: the server neither reads nor answers it."""
 
 
-ClientLeftReason = Literal["detached", "lost", "replaced"]
+SessionLeaveReason = Literal["detached", "lost", "replaced"]
 """Why a client is no longer attached. detached: it has left, with session/detach, or with shutdown and exit.
 lost: its connection has ended, or nothing came from it for limits.lostMs. replaced: another connection has
 its clientId now."""
@@ -5289,7 +5289,7 @@ class SessionClientLeftParams(TypedDict):
     clientId: ClientId
     """The id of the client."""
 
-    reason: ClientLeftReason
+    reason: SessionLeaveReason
     """Why it is no longer attached."""
 
     jobs: NotRequired[List[int]]

@@ -1718,12 +1718,12 @@ export type ConfirmationDeniedData = {
 export type PolicyDeniedData = {
   /** The kind. */
   kind: 'policyDenied';
-  /** The denied action: start, write or kill; the method if the reason is role or share. */
+  /** The denied action: start, write or kill; the method if the reason is role, share or token. */
   action?: string;
   /**
    * The rule that denies it, by the name of the option: secretInput, allowCommands, denyCommands or
-   * confirm. In a session also role (the client's role does not allow it) and share (clients
-   * without the session's token are not let in).
+   * confirm. In a session also role (the client's role does not allow it) share (clients without
+   * the session's token are not let in) and token (it is not that of the session).
    */
   reason?: string;
   /**
@@ -2100,7 +2100,7 @@ export type SessionParams = {
    */
   clientId?: ClientId;
   /**
-   * The session's token: it makes the client an owner. A wrong one counts as none. Absent: the
+   * The session's token: it makes the client an owner. A wrong one is policyDenied. Absent: the
    * client may be what share says; the client that creates the session is its owner.
    */
   token?: string;
@@ -4751,14 +4751,14 @@ export type SessionClientJoinedParams = {
  * and exit. lost: its connection has ended, or nothing came from it for limits.lostMs. replaced:
  * another connection has its clientId now.
  */
-export type ClientLeftReason = 'detached' | 'lost' | 'replaced';
+export type SessionLeaveReason = 'detached' | 'lost' | 'replaced';
 
 /** The client, and what becomes of its jobs. */
 export type SessionClientLeftParams = {
   /** The id of the client. */
   clientId: ClientId;
   /** Why it is no longer attached. */
-  reason: ClientLeftReason;
+  reason: SessionLeaveReason;
   /**
    * The handles of the jobs that end unless the client comes back, lowest first. Absent if there
    * are none.
