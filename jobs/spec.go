@@ -74,6 +74,7 @@ type Spec struct {
 	Record      bool          // output and typed input are recorded with their times (recording.go)
 	KillAfter   time.Duration // the job is killed this long after its start; 0 = no limit
 	Limits      JobLimits
+	Lease       Lease
 	Plain       bool  // an interactive shell gets no integration (exec.go)
 	Unanswered  bool  // the job leaves terminal queries of programs to others (queries.go)
 	SinkAnswers bool  // the same, until Subscribe changes it

@@ -23,6 +23,7 @@ type starting struct {
 
 	heldUp atomic.Bool // run waits for the login shell or a person (awaitBefore)
 	begin  *startReq
+	endsAt time.Time // as the last EndAt in the mail says
 }
 
 // start makes the process. The search for directories and commands takes as long as the file system needs. Meanwhile,
@@ -130,6 +131,7 @@ func (s *starting) attach(l *launched) {
 		s.j.redaction.wanted = proc.JoinArguments(l.plan.argv)
 	}
 	s.j.limits.begin()
+	s.j.lease.begin()
 	if s.j.folder != nil {
 		s.j.info.OutputDirectory = s.j.folder.Path()
 	}
@@ -218,6 +220,7 @@ func awaitBefore[T any](j *actor, comes <-chan T, h holdUp) (came T, broken *Err
 		case <-j.mgr.end.begun:
 			return came, errClosedServer()
 		case <-j.mail.Wake():
+		case <-j.timer.C: // endsAt may have come
 		}
 	}
 }
@@ -231,6 +234,8 @@ func (s *starting) sortMail(h holdUp) (broken *Error) {
 			switch m := queue[i].(type) {
 			case quitMsg, shutdownMsg:
 				broken = errClosedServer()
+			case endAtMsg:
+				s.endsAt = m.at
 			case killMsg:
 				broken = errorf(CodeCanceled, "job %d was ended before %s; nothing was started", s.j.id, h.until)
 			case cancelMsg:
@@ -252,12 +257,29 @@ func (s *starting) sortMail(h holdUp) (broken *Error) {
 		}
 		return queue
 	})
+	if broken == nil {
+		broken = s.reviewLease(h)
+	}
 	for _, r := range canceled {
 		e := errorf(CodeCanceled, "the request was cancelled; job %d waits %s", s.j.id, h.why)
 		e.Handle = s.j.id
 		r.fail(e)
 	}
 	return broken
+}
+
+// reviewLease returns an error if the job must not start any more because its owner is away. Before that, it sets the
+// timer, which no turn needs yet.
+func (s *starting) reviewLease(h holdUp) *Error {
+	if s.endsAt.IsZero() {
+		return nil
+	}
+	left := time.Until(s.endsAt)
+	if left <= 0 {
+		return errorf(CodeCanceled, "job %d was ended before %s, because its client was away too long; nothing was started", s.j.id, h.until)
+	}
+	s.j.timer.Reset(left)
+	return nil
 }
 
 // awaitPerson waits for the answer of the person at the client.
