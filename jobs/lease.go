@@ -23,6 +23,17 @@ func (j *Job) SetLease(keep *bool, grace *time.Duration) Pending[Info] {
 	return pend(&j.base, r)
 }
 
+// Lease returns the job's lease.
+func (j *Job) Lease() Lease {
+	if info := j.public.Load(); info != nil {
+		return info.Lease
+	}
+	return j.spec.Lease
+}
+
+// Vacant returns a channel that is closed when nothing of the job is left.
+func (j *Job) Vacant() <-chan struct{} { return j.vacant }
+
 type (
 	endAtMsg    struct{ at time.Time }
 	setLeaseMsg struct {

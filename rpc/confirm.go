@@ -39,7 +39,7 @@ func (ss *Session) numbered(number string) *Server {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	for _, s := range ss.clients {
-		if strconv.Itoa(s.member.number) == number {
+		if strconv.Itoa(s.attendee.number) == number {
 			return s
 		}
 	}
@@ -69,9 +69,9 @@ const maxAskerBytes = 4096
 // asker returns the id that a question quotes for this request. It is "" if the id is too long.
 func (r *request) asker() jobs.Asker {
 	if len(r.id) > maxAskerBytes {
-		return jobs.Asker(strconv.Itoa(r.server.member.number))
+		return jobs.Asker(strconv.Itoa(r.server.attendee.number))
 	}
-	return jobs.Asker(strconv.Itoa(r.server.member.number) + " " + string(r.id))
+	return jobs.Asker(strconv.Itoa(r.server.attendee.number) + " " + string(r.id))
 }
 
 // tell sends the messages that f queues.

@@ -13,7 +13,7 @@ import (
 // Demands are what the listeners of a job ask of it. The job knows only what they ask together: a report that one of
 // them wants is made, and the program waits for the slowest of those for which it is to wait.
 type demands struct {
-	job *jobs.Job // set once, before anything is demanded
+	job *jobs.Job // set once, before anything is demanded; nil in tests
 
 	mu sync.Mutex // no other lock is taken under it
 	of map[*lane]*demand
@@ -61,8 +61,10 @@ func (d *demands) tellLocked() {
 			screen = one.screen
 		}
 	}
-	d.job.TellScreen(screen)
-	d.job.TellWaiting(waiting)
+	if d.job != nil {
+		d.job.TellScreen(screen)
+		d.job.TellWaiting(waiting)
+	}
 }
 
 // answered reports whether a listener answers the queries of programs.

@@ -38,13 +38,16 @@ func newFeed(s *Session, l *lane) *feed {
 	return f
 }
 
+// of sets the job, before anything comes of it.
+func (f *feed) of(j *jobs.Job) { f.job, f.demands.job = j, j }
+
 func (f *feed) lanes() []*lane { return *f.all.Load() }
 
 // Started is the first event.
 func (f *feed) Started(j *jobs.Job, info jobs.Info) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.job, f.demands.job = j, j
+	f.of(j)
 	n := f.log.next()
 	for _, l := range f.lanes() {
 		l.start(j, info, n)

@@ -39,12 +39,16 @@ func newKeys() *keys { return &keys{of: map[string]*keyed{}} }
 
 // claim records a request with a key. If there was one, the request gets the answer of that, and claim reports that it is
 // done.
-func (k *keys) claim(r *request) (done bool, err error) {
+func (ss *Session) claim(r *request) (done bool, err error) {
 	var p struct{ Key string }
-	if !bytes.Contains(r.params, []byte(`"key"`)) || json.Unmarshal(r.params, &p) != nil || p.Key == "" {
+	if json.Unmarshal(r.params, &p) != nil || p.Key == "" {
 		return false, nil // What is wrong with the params is told by those who need them.
 	}
-	name, hash := r.server.member.owner+"\x00"+p.Key, digest(r.method, r.params)
+	if err := r.server.notShared("key", "/key"); err != nil {
+		return true, err
+	}
+	k := ss.keys
+	name, hash := r.server.attendee.owner+"\x00"+p.Key, digest(r.method, r.params)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.of[name]

@@ -113,20 +113,28 @@ func (s *Server) initialize(r *request) error {
 	s.life.move(lifeInitialized)
 	result := s.initializeResult()
 	result.Warnings = append(s.warnings(ignored), s.unused(&p, first)...)
-	if s.in.shared {
-		state := s.in.state(s)
-		result.Session = &state
-		result.Session.Attached = &attached
-	}
-	r.reply(result)
 	s.listen(&p)
+	if !s.in.shared {
+		r.reply(result)
+		return nil
+	}
+	result.Session = s.in.attached(s, attached)
+	if p.Session == nil || len(p.Session.Resume) == 0 {
+		r.reply(result)
+		return nil
+	}
+	resumed := r.resume(p.Session.Resume)
+	r.await(func() (any, error) {
+		result.Session.Resumed = resumed()
+		return result, nil
+	})
 	return nil
 }
 
 // join makes a connection a client of its session. It reports whether it is the first one, which configures the session.
 func (s *Server) join(p *schema.InitializeParams) (first bool, attached schema.SessionAttached, err error) {
 	if !s.in.shared {
-		s.member.owner, s.member.role, s.member.person = "", schema.SessionRoleOwner, true
+		s.attendee.owner, s.attendee.role, s.attendee.person = "", schema.SessionRoleOwner, true
 		s.in.clients = []*Server{s}
 		return true, "", s.configureJobs(p)
 	}
@@ -309,10 +317,14 @@ func (s *Server) capabilities() schema.Capabilities {
 		c.Modes = append(c.Modes, schema.Mode(m))
 	}
 	for _, m := range requests() {
-		c.Methods = append(c.Methods, m.name)
+		if s.in.shared || !m.shared {
+			c.Methods = append(c.Methods, m.name)
+		}
 	}
 	for name := range notifications {
-		c.Methods = append(c.Methods, name)
+		if s.in.shared || !ofSessions[name] {
+			c.Methods = append(c.Methods, name)
+		}
 	}
 	slices.Sort(c.Methods)
 	for _, e := range defaultEvents {
@@ -327,6 +339,10 @@ func (s *Server) capabilities() schema.Capabilities {
 		}
 		sees := c.InputDetection.Tier == schema.InputDetectionTierExact || c.InputDetection.Tier == schema.InputDetectionTierLikely
 		c.Secret, c.SecretInput = optional(sees), optional(true)
+	}
+	if s.in.shared {
+		c.Sessions = sessionSupport()
+		c.Levels["sessions"] = schema.LevelSupportPartial
 	}
 	c.CommandPolicy, c.Confirm, c.Search = optional(true), true, optional(true)
 	c.ShellIntegration = append([]string{}, jobs.ShellIntegration()...)

@@ -11,8 +11,8 @@ import (
 	"shelld.dev/shelld/schema"
 )
 
-// A member is what a session knows of a connected client.
-type member struct {
+// An attendee is what a session knows of a connected client.
+type attendee struct {
 	number int    // of the connection; 0: it has not joined
 	name   string // its clientId, which the session has made if the client has none
 	owner  string // the same; "" if the client has none
@@ -46,9 +46,9 @@ func (ss *Session) join(s *Server, p *schema.InitializeParams) (first bool, atta
 			return false, "", err
 		}
 	}
-	s.member.role, s.member.human, s.member.info = role, or(want.Human, false), p.ClientInfo
-	s.member.person, s.member.speaks = or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false), p.Session != nil
-	s.member.setJobs(want.Jobs)
+	s.attendee.role, s.attendee.human, s.attendee.info = role, or(want.Human, false), p.ClientInfo
+	s.attendee.person, s.attendee.speaks = or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false), p.Session != nil
+	s.attendee.setJobs(want.Jobs)
 	attached, err = ss.enter(s, or(want.ClientID, ""))
 	return first, attached, err
 }
@@ -77,17 +77,18 @@ func (ss *Session) roleFor(want *schema.SessionParams) (schema.SessionRole, erro
 	ss.mu.Unlock()
 	switch {
 	case token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(ss.token)) == 0:
-		return "", refused("the token is not that of this session; leave it out to join as the session allows")
+		return "", unfit("initialize", "token", "the token is not that of this session; leave it out to join as the session allows")
 	case token == "" && ss.begun && share == schema.SessionShareNone:
-		return "", refused("this session is not shared: only a client with its token may join")
+		return "", unfit("initialize", "share", "this session is not shared: only a client with its token may join")
 	case token == "" && ss.begun:
 		may = schema.SessionRole(share)
 	}
 	return lesser(may, or(want.Role, may)), nil
 }
 
-func refused(message string) error {
-	return &wireError{kind: schema.KindPolicyDenied, message: message}
+// unfit returns the error for what a client of a session may not do.
+func unfit(action, reason, message string) error {
+	return &wireError{schema.KindPolicyDenied, message, schema.PolicyDeniedData{Kind: string(schema.KindPolicyDenied), Action: &action, Reason: &reason}}
 }
 
 // ranks order the roles by what they may do.
@@ -119,7 +120,7 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 		return "", wireErrorf(schema.KindShuttingDown, "the session is ending; start another one")
 	}
 	ss.last++
-	s.member.number, s.member.owner, s.member.name = ss.last, id, cmp.Or(id, "client-"+strconv.Itoa(ss.last))
+	s.attendee.number, s.attendee.owner, s.attendee.name = ss.last, id, cmp.Or(id, "client-"+strconv.Itoa(ss.last))
 	ss.clients = append(ss.clients, s)
 	ss.mu.Unlock()
 	ss.known[id] = true
@@ -127,18 +128,18 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 		if l := j.Lease(); l.Keep || l.Owner == id {
 			j.EndAt(time.Time{})
 		}
-		if s.member.person {
+		if s.attendee.person {
 			j.Sink().(*feed).ask(s.out)
 		}
 	}
-	ss.tell(s, "session/clientJoined", schema.SessionClientJoinedParams{Client: s.client()})
+	ss.tell(s, "session/clientJoined", schema.SessionClientJoinedParams{Client: s.client(nil)})
 	return attached, nil
 }
 
 // of returns the connection of a client; nil: it is not connected. The caller must hold the door.
 func (ss *Session) of(owner string) *Server {
 	for _, s := range ss.clients {
-		if s.member.owner == owner {
+		if s.attendee.owner == owner {
 			return s
 		}
 	}
@@ -161,10 +162,10 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 	ss.clients = slices.DeleteFunc(slices.Clone(ss.clients), func(c *Server) bool { return c == s })
 	ending := ss.ending
 	ss.mu.Unlock()
-	left := schema.SessionClientLeftParams{ClientID: s.member.name, Reason: reason}
+	left := schema.SessionClientLeftParams{ClientID: s.attendee.name, Reason: reason}
 	var first time.Time
 	for _, j := range ss.mgr.All() {
-		j.Sink().(*feed).leave(s.out, s.member.owner)
+		j.Sink().(*feed).leave(s.out, s.attendee.owner)
 		if ending || !isLive(j) {
 			continue
 		}
@@ -226,7 +227,7 @@ func (ss *Session) tell(except *Server, method string, params any) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	for _, s := range ss.clients {
-		if s != except && s.member.speaks {
+		if s != except && s.attendee.speaks {
 			s.out.send(s.out.bounded(method, params))
 		}
 	}
@@ -237,7 +238,7 @@ func (ss *Session) withPerson() (all []*Server) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	for _, s := range ss.clients {
-		if s.member.person {
+		if s.attendee.person {
 			all = append(all, s)
 		}
 	}
@@ -254,15 +255,16 @@ func (ss *Session) jobClosed() {
 }
 
 // client describes a client to the others.
-func (s *Server) client() schema.SessionClient {
-	m := &s.member
+func (s *Server) client(jobs []int64) schema.SessionClient {
+	m := &s.attendee
 	return schema.SessionClient{
+		Jobs:     jobs,
 		ClientID: m.name, Role: m.role, Human: optional(m.human), ClientInfo: m.info, AttachedAt: timestamp(s.arrived),
 	}
 }
 
 // setJobs sets the defaults for the jobs that a client starts.
-func (m *member) setJobs(o *schema.SessionJobs) {
+func (m *attendee) setJobs(o *schema.SessionJobOptions) {
 	if o == nil {
 		return
 	}
@@ -277,9 +279,9 @@ func (s *Server) leaseOf(onDetach *schema.OnDetach, graceMs *int64) jobs.Lease {
 	if !s.in.shared {
 		return jobs.Lease{}
 	}
-	keep := s.member.jobs.keep
+	keep := s.attendee.jobs.keep
 	if onDetach != nil {
 		keep = *onDetach == schema.OnDetachKeep
 	}
-	return jobs.Lease{Owner: s.member.owner, Keep: keep, Grace: milliseconds(graceMs, s.member.jobs.grace)}
+	return jobs.Lease{Owner: s.attendee.owner, Keep: keep, Grace: milliseconds(graceMs, s.attendee.jobs.grace)}
 }

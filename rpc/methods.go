@@ -19,6 +19,7 @@ type method struct {
 	handle handler
 	views  bool // it changes nothing that others see: a viewer may call it
 	keyed  bool // it takes a key, and is not done twice with the same one
+	shared bool // only a session has it that clients come back to
 }
 
 // requests is THE table of the requests that a client can send. The schema of each has the same name; a test checks
@@ -52,11 +53,11 @@ func requests() []method {
 		{name: "env/unset", handle: (*Server).envUnset, keyed: true},
 		{name: "env/list", handle: (*Server).envList, views: true},
 		{name: "server/stats", handle: (*Server).serverStats, views: true},
-		{name: "job/set", handle: (*Server).jobSet},
-		{name: "session/get", handle: (*Server).sessionGet, views: true},
-		{name: "session/set", handle: (*Server).sessionSet, views: true},
-		{name: "session/detach", handle: (*Server).sessionDetach, views: true},
-		{name: "session/end", handle: (*Server).sessionEnd},
+		{name: "job/set", handle: (*Server).jobSet, shared: true},
+		{name: "session/get", handle: (*Server).sessionGet, views: true, shared: true},
+		{name: "session/set", handle: (*Server).sessionSet, views: true, shared: true},
+		{name: "session/detach", handle: (*Server).sessionDetach, views: true, shared: true},
+		{name: "session/end", handle: (*Server).sessionEnd, shared: true},
 	}
 }
 
@@ -69,6 +70,9 @@ var notifications = map[string]func(*Server, []byte){
 	"$/ping":          (*Server).ping,
 	"$/pong":          func(*Server, []byte) {},
 }
+
+// ofSessions are the notifications that only a session has that clients come back to.
+var ofSessions = map[string]bool{"$/ping": true, "$/pong": true}
 
 // lookup returns a method. Its error names the nearest existing one, or says that the name is that of a notification.
 func lookup(name string) (*method, error) {

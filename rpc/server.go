@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,8 +59,8 @@ type Server struct {
 	stream  *stream
 	over    chan struct{} // closed by end
 
-	ended  sync.Once
-	member member // set by initialize on the reading goroutine, before others have access to the connection
+	ended    sync.Once
+	attendee attendee // set by initialize on the reading goroutine, before others have access to the connection
 
 	places       places // of large answers (room.go)
 	searchPlaces places
@@ -185,7 +186,7 @@ func (s *Server) recovered(r *request) {
 
 func (s *Server) notified(env envelope) {
 	handle, ok := notifications[env.Method]
-	if !ok || env.Method != "exit" && !s.life.initialized() {
+	if !ok || ofSessions[env.Method] && !s.in.shared || env.Method != "exit" && !s.life.initialized() {
 		return
 	}
 	handle(s, env.Params)
@@ -203,14 +204,19 @@ func (s *Server) begin(r *request, env envelope) error {
 	if err != nil {
 		return err
 	}
-	if s.member.role == schema.SessionRoleViewer && !m.views {
-		return refused("a viewer of a session may not call " + m.name + "; join as a driver, if the session allows that")
+	if m.shared {
+		if err := s.notShared(m.name, ""); err != nil {
+			return err
+		}
+	}
+	if s.attendee.role == schema.SessionRoleViewer && !m.views {
+		return unfit(m.name, "role", "a viewer of a session may not call "+m.name+"; join as a driver, if the session allows that")
 	}
 	if env.PositionalParams {
 		return invalidParams(schema.FieldError{Message: "params must be an object with named members", Expected: "object"})
 	}
-	if m.keyed {
-		if done, err := s.in.keys.claim(r); done || err != nil {
+	if m.keyed && bytes.Contains(r.params, []byte(`"key"`)) {
+		if done, err := s.in.claim(r); done || err != nil {
 			return err
 		}
 	}

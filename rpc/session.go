@@ -185,7 +185,7 @@ func (ss *Session) connect(in io.Reader, out io.Writer) *Server {
 		in: ss, mgr: ss.mgr, log: ss.log, opts: ss.opts, began: ss.created, inFlight: map[string]*request{}, settings: defaultSettings(),
 		over: make(chan struct{}), arrived: time.Now(),
 	}
-	s.member.jobs.grace = defaultGrace
+	s.attendee.jobs.grace = defaultGrace
 	s.places, s.searchPlaces = newPlaces(), newSearchPlaces()
 	s.answered.L = &s.mu
 	s.maxMessage.Store(defaultMaxMessage)

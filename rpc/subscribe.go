@@ -54,31 +54,47 @@ func (s *Server) jobSubscribe(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	from, err := origin(p.From, "/from")
+	c, pending, err := s.subscribe(&p)
 	if err != nil {
 		return err
 	}
-	c := &change{events: p.Events, encoding: p.Encoding, whenSlow: p.WhenSlow, queries: p.Queries, unheard: newHearing(s.settings.events, s.settings.encoding)}
+	r.whenAnswered(c.answer)
+	respondNow(r, pending, func(s jobs.State) schema.JobSubscribeResult {
+		state := jobState(s)
+		return schema.JobSubscribeResult{Job: &state, N: c.number()}
+	})
+	return nil
+}
+
+// subscribe changes a subscription as a request wants it. The change's answer must be called when the request is answered.
+func (s *Server) subscribe(p *schema.JobSubscribeParams) (*change, jobs.Pending[jobs.State], error) {
+	var none jobs.Pending[jobs.State]
+	from, err := origin(p.From, "/from")
+	if err != nil {
+		return nil, none, err
+	}
+	c := &change{events: p.Events, encoding: p.Encoding, whenSlow: p.WhenSlow, queries: p.Queries, after: p.After, unheard: newHearing(s.settings.events, s.settings.encoding)}
 	if len(s.settings.events) == 0 {
 		c.unheard = newHearing(defaultEvents, s.settings.encoding) // A subscription to nothing is never meant.
 	}
+	if p.WhenDetached != nil {
+		stays := *p.WhenDetached == schema.WhenDetachedHold
+		c.stays = &stays
+	}
+	for what, given := range map[string]bool{"after": p.After != nil, "whenDetached": p.WhenDetached != nil} {
+		if !given {
+			continue
+		}
+		if err := s.notShared(what, "/"+what); err != nil {
+			return nil, none, err
+		}
+	}
 	j, err := s.job(p.Handle)
 	if err != nil {
-		return err
+		return nil, none, err
 	}
-	if p.WhenDetached != nil {
-		c.stays = optional(*p.WhenDetached == schema.WhenDetachedHold)
-	}
-	c.after = p.After
-	_, pending, err := r.change(j, from, c)
-	if err != nil {
-		return err
-	}
-	respondNow(r, pending, func(s jobs.State) schema.JobSubscribeResult {
-		state := jobState(s)
-		return schema.JobSubscribeResult{Job: &state, N: optional(c.last)}
-	})
-	return nil
+	_, pending := s.change(j, from, c)
+	return c, pending, nil
 }
 
 func (s *Server) jobUnsubscribe(r *request) error {
@@ -100,10 +116,9 @@ func (s *Server) jobUnsubscribe(r *request) error {
 		r.reply(schema.JobUnsubscribeResult{})
 		return nil
 	}
-	l, pending, err := r.change(j, jobs.Origin{}, &change{ends: true})
-	if err != nil {
-		return err
-	}
+	c := &change{ends: true}
+	l, pending := s.change(j, jobs.Origin{}, c)
+	r.whenAnswered(c.answer)
 	r.await(func() (any, error) {
 		_, err := wait(r, pending)
 		if e, ok := errors.AsType[*jobs.Error](err); ok && e.Code == jobs.CodeJobNotFound {
@@ -116,19 +131,23 @@ func (s *Server) jobUnsubscribe(r *request) error {
 }
 
 // change changes the subscription, in a turn of the job.
-func (r *request) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.Pending[jobs.State], error) {
+func (s *Server) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.Pending[jobs.State]) {
 	f := j.Sink().(*feed)
-	l := f.lane(r.server.out)
-	r.whenAnswered(c.answer)
+	l := f.lane(s.out)
 	return l, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) (bool, error) {
 		back, last, err := f.since(c.after)
 		if err != nil {
 			return f.demands.answered(), err
 		}
 		c.last = last
-		f.demands.returned(r.server.owner())
+		f.demands.returned(s.attendee.owner)
 		return l.change(c, info, at, back)
-	}), nil
+	})
+}
+
+// number returns the number of the last event before the change; nil: events have none.
+func (c *change) number() *int64 {
+	return optional(c.last)
 }
 
 // answer lets the lane go on. The caller must hold out.mu, and have queued the answer.
