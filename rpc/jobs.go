@@ -38,7 +38,9 @@ func (s *Server) jobStart(r *request) error {
 	l.want.whenSlow, l.want.queries = or(p.WhenSlow, schema.WhenSlowSpool), or(p.Queries, schema.QueriesKeep)
 	spec.Asker = r.asker()
 	spec.Sink, spec.SinkAnswers = newFeed(s.in, l), len(events) > 0 && l.want.queries == schema.QueriesClient
-	spec.Lease = s.leaseOf(p.OnDetach, p.DetachGraceMs)
+	if spec.Lease, err = s.leaseOf(p.OnDetach, p.DetachGraceMs); err != nil {
+		return err
+	}
 	if err := s.roomForEvents(); err != nil {
 		return err
 	}
@@ -148,7 +150,9 @@ func (s *Server) jobRun(r *request) error {
 	l := newLane(s.out, r.id, p.Events, s.settings.encoding)
 	l.parked = p.Events == nil
 	spec.Sink, spec.Asker = newFeed(s.in, l), r.asker()
-	spec.Lease = s.leaseOf(p.OnDetach, p.DetachGraceMs)
+	if spec.Lease, err = s.leaseOf(p.OnDetach, p.DetachGraceMs); err != nil {
+		return err
+	}
 	if err := s.roomForEvents(); err != nil {
 		return err
 	}

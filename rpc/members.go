@@ -275,13 +275,21 @@ func (m *attendee) setJobs(o *schema.SessionJobOptions) {
 }
 
 // leaseOf returns the lease of a job that this client starts.
-func (s *Server) leaseOf(onDetach *schema.OnDetach, graceMs *int64) jobs.Lease {
+func (s *Server) leaseOf(onDetach *schema.OnDetach, graceMs *int64) (jobs.Lease, error) {
+	for what, given := range map[string]bool{"onDetach": onDetach != nil, "detachGraceMs": graceMs != nil} {
+		if !given {
+			continue
+		}
+		if err := s.notShared(what, "/"+what); err != nil {
+			return jobs.Lease{}, err
+		}
+	}
 	if !s.in.shared {
-		return jobs.Lease{}
+		return jobs.Lease{}, nil
 	}
 	keep := s.attendee.jobs.keep
 	if onDetach != nil {
 		keep = *onDetach == schema.OnDetachKeep
 	}
-	return jobs.Lease{Owner: s.attendee.owner, Keep: keep, Grace: milliseconds(graceMs, s.attendee.jobs.grace)}
+	return jobs.Lease{Owner: s.attendee.owner, Keep: keep, Grace: milliseconds(graceMs, s.attendee.jobs.grace)}, nil
 }
