@@ -225,8 +225,8 @@ func (s *session) notes(method string) (n int) {
 	return n
 }
 
-// subscribe subscribes a client to a job.
-func (s *session) subscribe(handle int64, params ...any) schema.JobSubscribeResult {
+// listen subscribes a client to a job.
+func (s *session) listen(handle int64, params ...any) schema.JobSubscribeResult {
 	s.t.Helper()
 	return do[schema.JobSubscribeResult](s, "job/subscribe", merged(obj{"handle": handle}, params))
 }
