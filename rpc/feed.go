@@ -113,16 +113,16 @@ func (f *feed) rememberLocked(e *laneEvent) {
 
 // askLocked has the clients asked for a password: each one that has a person for it. The first answer counts.
 func (f *feed) askLocked(e jobs.Event) {
-	f.asked = &e
 	if e.Secret.Over {
 		f.asked = nil
-	} else if f.session != nil {
-		for _, s := range f.session.withPerson() {
-			f.laneLocked(s.out)
+		for _, l := range f.lanes() {
+			l.secret(e)
 		}
+		return
 	}
-	for _, l := range f.lanes() {
-		l.secret(e)
+	f.asked = &e
+	for _, s := range f.session.withPerson() {
+		f.laneLocked(s.out).secret(e)
 	}
 }
 

@@ -21,7 +21,9 @@ type attendee struct {
 	info   *schema.ClientInfo
 	person bool // it answers questions for passwords
 	speaks bool // it knows of sessions
-	jobs   struct {
+
+	confirms bool // it answers questions about actions
+	jobs     struct {
 		keep  bool
 		grace time.Duration
 	}
@@ -47,7 +49,8 @@ func (ss *Session) join(s *Server, p *schema.InitializeParams) (first bool, atta
 		}
 	}
 	s.attendee.role, s.attendee.human, s.attendee.info = role, or(want.Human, false), p.ClientInfo
-	s.attendee.person, s.attendee.speaks = or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false), p.Session != nil
+	can := or(p.Capabilities, schema.ClientCapabilities{})
+	s.attendee.person, s.attendee.confirms, s.attendee.speaks = or(can.Secret, false), or(can.Confirm, false), p.Session != nil
 	s.attendee.setJobs(want.Jobs)
 	attached, err = ss.enter(s, or(want.ClientID, ""))
 	return first, attached, err

@@ -127,8 +127,9 @@ func TestSeenToTheEnd(t *testing.T) {
 func TestResumeGap(t *testing.T) {
 	h := share(t)
 	a := h.join("a")
+	watches := slices.Repeat([]obj{{"pattern": "."}}, 16)
 	job := a.pipe("for i in 1 2 3; do seq 1000; done; read x", "stdin", "open", "onDetach", "keep", "events", []string{"closed"},
-		"watch", []obj{{"pattern": "."}})
+		"watch", watches)
 	a.await(job, obj{"pattern": "(1000[^$]*){3}"}, "from", "start")
 	a.write(job, "\n")
 	a.event(job, "job/closed")
