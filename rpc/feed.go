@@ -165,21 +165,27 @@ func (f *feed) laneOf(out *outbox) *lane {
 	return nil
 }
 
-// leave drops the lane of a connection that is gone.
+// leave drops the lane of a connection that is gone. The rest comes in a turn of the job, behind the changes that the
+// connection has asked for: if this client has answered the queries of programs, the server answers them from then on.
 func (f *feed) leave(out *outbox, owner string) {
 	f.mu.Lock()
 	l, j := f.laneOf(out), f.job
-	if l == nil || j == nil {
+	if l == nil {
 		f.mu.Unlock()
 		return
 	}
 	all := slices.DeleteFunc(slices.Clone(f.lanes()), func(one *lane) bool { return one == l })
 	f.all.Store(&all)
 	l.silence()
-	f.demands.leave(l, owner)
 	f.mu.Unlock()
-	// In a turn of the job: if this client has answered the queries of programs, the server answers them from now on.
-	j.Subscribe(jobs.Origin{}, func(jobs.Info, map[jobs.Stream]int64) (bool, error) { return f.demands.answered(), nil })
+	if j == nil {
+		return // It is starting, or will never.
+	}
+	j.Subscribe(jobs.Origin{}, func(jobs.Info, map[jobs.Stream]int64) (bool, error) {
+		l.silence()
+		f.demands.leave(l, owner)
+		return f.demands.answered(), nil
+	})
 }
 
 // since returns the kept events after a number, for a client that comes back, and the number of the last one. It must

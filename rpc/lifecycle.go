@@ -183,7 +183,7 @@ func (s *Server) configureJobs(p *schema.InitializeParams) error {
 		},
 		Persist: s.persist(or(o.Persist, schema.PersistOptions{})),
 		Secrets: jobs.SecretPolicy{
-			Ask:        or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false),
+			Ask:        s.in.shared || or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false), // A client that can may come later.
 			ClientOnly: or(o.SecretInput, schema.SecretInputAny) == schema.SecretInputClientOnly,
 		},
 		Confirm:  s.confirmPolicy(p),

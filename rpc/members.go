@@ -125,6 +125,9 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 	ss.mu.Unlock()
 	ss.known[id] = true
 	for _, j := range ss.mgr.All() {
+		if !isLive(j) {
+			continue
+		}
 		if l := j.Lease(); l.Keep || l.Owner == id {
 			j.EndAt(time.Time{})
 		}
@@ -162,10 +165,13 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 	ss.clients = slices.DeleteFunc(slices.Clone(ss.clients), func(c *Server) bool { return c == s })
 	ending := ss.ending
 	ss.mu.Unlock()
+	all := ss.mgr.All()
+	for _, f := range s.feeds(all) {
+		f.leave(s.out, s.attendee.owner)
+	}
 	left := schema.SessionClientLeftParams{ClientID: s.attendee.name, Reason: reason}
 	var first time.Time
-	for _, j := range ss.mgr.All() {
-		j.Sink().(*feed).leave(s.out, s.attendee.owner)
+	for _, j := range all {
 		if ending || !isLive(j) {
 			continue
 		}
@@ -181,6 +187,21 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 		left.EndsAt = optional(timestamp(first))
 	}
 	ss.tell(s, "session/clientLeft", left)
+}
+
+// feeds returns those of the known jobs, and of forgotten ones of which something is still to be sent.
+func (s *Server) feeds(all []*jobs.Job) (feeds []*feed) {
+	for _, j := range all {
+		feeds = append(feeds, j.Sink().(*feed))
+	}
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	for _, l := range s.out.lanes {
+		if !slices.Contains(feeds, l.feed) {
+			feeds = append(feeds, l.feed)
+		}
+	}
+	return feeds
 }
 
 // endsAt returns when a job is to end if nobody comes for it; zero: its client is there, or it needs none. The caller
