@@ -166,7 +166,7 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 	ending := ss.ending
 	ss.mu.Unlock()
 	all := ss.mgr.All()
-	for _, f := range s.feeds(all) {
+	for f := range s.feeds(all) {
 		f.leave(s.out, s.attendee.owner)
 	}
 	left := schema.SessionClientLeftParams{ClientID: s.attendee.name, Reason: reason}
@@ -190,16 +190,15 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 }
 
 // feeds returns those of the known jobs, and of forgotten ones of which something is still to be sent.
-func (s *Server) feeds(all []*jobs.Job) (feeds []*feed) {
+func (s *Server) feeds(all []*jobs.Job) map[*feed]bool {
+	feeds := map[*feed]bool{}
 	for _, j := range all {
-		feeds = append(feeds, j.Sink().(*feed))
+		feeds[j.Sink().(*feed)] = true
 	}
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
 	for _, l := range s.out.lanes {
-		if !slices.Contains(feeds, l.feed) {
-			feeds = append(feeds, l.feed)
-		}
+		feeds[l.feed] = true
 	}
 	return feeds
 }
