@@ -158,6 +158,19 @@ func TestIdleSession(t *testing.T) {
 	h.done()
 }
 
+// TestIdleAfterAFailedStart: a session whose client has gone while a start failed ends, too.
+func TestIdleAfterAFailedStart(t *testing.T) {
+	for range 20 {
+		h := share(t)
+		a := h.join("a", "lease", obj{"idleMs": longAgo})
+		for range 5 {
+			a.begin("job/start", obj{"argv": []string{"no-such-program-at-all"}})
+		}
+		a.cut()
+		h.done()
+	}
+}
+
 // TestSetLease: job/set changes what becomes of a job, even if its client is away already.
 func TestSetLease(t *testing.T) {
 	h := share(t)
