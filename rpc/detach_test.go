@@ -248,7 +248,7 @@ func TestReplaced(t *testing.T) {
 	watcher := h.join("watcher")
 	a := h.join("a")
 	job := a.sleeper("name", "j", "onDetach", "end")
-	waits := a.begin("job/wait", obj{"handle": job, "until": []obj{}})
+	a.begin("job/wait", obj{"handle": job, "until": []obj{}}) // It is not answered.
 	b := h.join("a")
 	equal(t, "attached", b.joined.Session.Attached, schema.SessionAttachedReplaced)
 	note[schema.SessionReplacedParams](a, "session/replaced", 1)
@@ -259,7 +259,6 @@ func TestReplaced(t *testing.T) {
 	if last := a.log[len(a.log)-1]; !last.sent && string(last.body) != `{"jsonrpc":"2.0","method":"session/replaced","params":{}}` {
 		t.Errorf("the last message is %s", last.body)
 	}
-	_ = waits
 	left := note[schema.SessionClientLeftParams](watcher, "session/clientLeft", 1)
 	equal(t, "reason", left.Reason, schema.SessionLeaveReasonReplaced)
 	equal(t, "status", b.get(job).Status, schema.StatusRunning)
