@@ -201,6 +201,7 @@ func (p *filesPart) recordOrder(name Stream, kept []Range) error {
 // may be appended from here on, because a descriptor of the job's terminal may now belong to an unrelated process.
 func (p *filesPart) finishFiles() {
 	close(p.j.vacant)
+	p.j.info.EndsAt = time.Time{} // nothing is left to end
 	if p.j.folder == nil {
 		p.ending.tellClosed()
 		return

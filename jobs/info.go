@@ -37,6 +37,7 @@ const (
 	ReasonTimeout  Reason = "timeout"
 	ReasonLimit    Reason = "limit"
 	ReasonShutdown Reason = "shutdown"
+	ReasonDetached Reason = "detached" // its owner was away for too long (EndAt)
 	ReasonLost     Reason = "lost"
 )
 
@@ -105,9 +106,11 @@ type Info struct {
 	Watches            []WatchInfo
 	KillAfter          time.Duration // since the start; 0 = no time limit
 	Limits             []LimitInfo
-	OutputDirectory    string // the directory of its files; "" = in memory only
-	OutputFile         string // the file that failed; "" = none
-	OutputFileError    string // the error, in the system's own words
+	Lease              Lease
+	EndsAt             time.Time // when it is ended because its owner is away; zero: no such time is set, or it is over
+	OutputDirectory    string    // the directory of its files; "" = in memory only
+	OutputFile         string    // the file that failed; "" = none
+	OutputFileError    string    // the error, in the system's own words
 }
 
 // Live reports whether anything of the job may be alive.

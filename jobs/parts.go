@@ -25,6 +25,7 @@ type actor struct {
 	changes changesPart
 	shell   shellPart
 	limits  limitsPart
+	lease   leasePart
 	waiting waitingPart
 	ending  endingPart
 	display displayPart
@@ -65,7 +66,7 @@ func newJob(m *Manager, id ID, spec Spec) *actor {
 //
 //	changes            report changes before anything that follows from them
 //	shell              a command has begun or ended before waits check for that
-//	limits, waiting    both may end waits, or the job
+//	limits .. waiting  may end waits, or the job
 //	ending             reports the exit before requests that wait for it are answered
 //	display, input     the screen is drawn, and the first queued item is begun, before waits check
 //	waits .. kills     answer requests
@@ -77,6 +78,7 @@ func (a *actor) newParts() {
 	a.changes = changesPart{j: b, waits: &a.waits, waiting: &a.waiting}
 	a.shell = shellPart{j: b, asking: &a.asking, input: &a.input, waiting: &a.waiting, waits: &a.waits}
 	a.limits = limitsPart{j: b, ending: &a.ending}
+	a.lease = leasePart{j: b, ending: &a.ending, files: &a.files}
 	a.waiting = waitingPart{j: b, display: &a.display, files: &a.files, input: &a.input, writes: &a.input, shell: &a.shell, waits: &a.waits}
 	a.ending = endingPart{
 		j: b, jobs: a.manager, changes: &a.changes, display: &a.display, files: &a.files, input: &a.input, kills: &a.kills,
@@ -98,7 +100,7 @@ func (a *actor) newParts() {
 	a.asking = askingPart{j: b, actor: a, input: &a.input, waiting: &a.waiting}
 	a.idle.j, a.idle.waiting = b, &a.waiting
 	a.parts = []part{
-		&a.changes, &a.shell, &a.limits, &a.waiting, &a.ending, &a.display, &a.input,
+		&a.changes, &a.shell, &a.limits, &a.lease, &a.waiting, &a.ending, &a.display, &a.input,
 		&a.waits, &a.reads, &a.runs, &a.kills, &a.files, &a.asking, &a.idle,
 	}
 }

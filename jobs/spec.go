@@ -74,12 +74,21 @@ type Spec struct {
 	Record      bool          // output and typed input are recorded with their times (recording.go)
 	KillAfter   time.Duration // the job is killed this long after its start; 0 = no limit
 	Limits      JobLimits
+	Lease       Lease
 	Plain       bool  // an interactive shell gets no integration (exec.go)
 	Unanswered  bool  // the job leaves terminal queries of programs to others (queries.go)
 	SinkAnswers bool  // the same, until Subscribe changes it
 	Window      int64 // most bytes of output ahead of the read cursor (loops.go); 0 = the job waits for no reader
 
 	from *environment // the environment in effect when the start was received
+}
+
+// A Lease says who has started a job, and how long the job may live while its owner is away. This package only keeps it:
+// the caller knows who is there, and calls [Job.EndAt].
+type Lease struct {
+	Owner string        // "" = none
+	Keep  bool          // the owner's absence does not end the job
+	Grace time.Duration // otherwise, how long the owner may be away
 }
 
 // check returns an error for each fault that can be found before a process is started.

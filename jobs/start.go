@@ -23,6 +23,7 @@ type starting struct {
 
 	heldUp atomic.Bool // run waits for the login shell or a person (awaitBefore)
 	begin  *startReq
+	endsAt time.Time // as the last EndAt in the mail says
 }
 
 // start makes the process. The search for directories and commands takes as long as the file system needs. Meanwhile,
@@ -122,7 +123,7 @@ func (s *starting) attach(l *launched) {
 	s.j.info = Info{
 		Description: s.j.spec.Description, Group: s.j.spec.Group, Command: s.j.spec.Command,
 		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
-		PID: l.proc.PID(), StartedAt: now,
+		PID: l.proc.PID(), StartedAt: now, Lease: s.j.spec.Lease,
 	}
 	if s.j.shell.watch != nil {
 		s.j.info.Integration = string(s.j.shell.watch.kind)
@@ -218,6 +219,7 @@ func awaitBefore[T any](j *actor, comes <-chan T, h holdUp) (came T, broken *Err
 		case <-j.mgr.end.begun:
 			return came, errClosedServer()
 		case <-j.mail.Wake():
+		case <-j.timer.C: // endsAt may have come
 		}
 	}
 }
@@ -231,6 +233,8 @@ func (s *starting) sortMail(h holdUp) (broken *Error) {
 			switch m := queue[i].(type) {
 			case quitMsg, shutdownMsg:
 				broken = errClosedServer()
+			case endAtMsg:
+				s.endsAt = m.at
 			case killMsg:
 				broken = errorf(CodeCanceled, "job %d was ended before %s; nothing was started", s.j.id, h.until)
 			case cancelMsg:
@@ -252,12 +256,29 @@ func (s *starting) sortMail(h holdUp) (broken *Error) {
 		}
 		return queue
 	})
+	if broken == nil {
+		broken = s.reviewLease(h)
+	}
 	for _, r := range canceled {
 		e := errorf(CodeCanceled, "the request was cancelled; job %d waits %s", s.j.id, h.why)
 		e.Handle = s.j.id
 		r.fail(e)
 	}
 	return broken
+}
+
+// reviewLease returns an error if the job must not start any more because its owner is away. Before that, it sets the
+// timer, which no turn needs yet.
+func (s *starting) reviewLease(h holdUp) *Error {
+	if s.endsAt.IsZero() {
+		return nil
+	}
+	left := time.Until(s.endsAt)
+	if left <= 0 {
+		return errorf(CodeCanceled, "job %d was ended before %s, because its client was away too long; nothing was started", s.j.id, h.until)
+	}
+	s.j.timer.Reset(left)
+	return nil
 }
 
 // awaitPerson waits for the answer of the person at the client.

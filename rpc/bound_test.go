@@ -117,7 +117,7 @@ func testMatchFits(t *testing.T, size int) {
 	}
 	short := "short"
 	m.Groups[0] = &short
-	name, method, sent := eventParams(&jobs.Event{Matched: &jobs.Matched{WatchID: 1, Stream: jobs.PTY, Match: m}}, 1, 1, 3)
+	name, method, sent := eventParams(&laneEvent{Event: jobs.Event{Matched: &jobs.Matched{WatchID: 1, Stream: jobs.PTY, Match: m}}, suppressed: 3}, 1, 1)
 	p := params[schema.JobPatternMatchedParams](t, smallOutbox().bounded(method, sent))
 	if name != schema.EventNamePatternMatched || !or(p.Truncated, false) || p.Offset != 7 || p.EndOffset != 7+int64(size) || or(p.Suppressed, 0) != 3 {
 		t.Errorf("truncated %v, [%d, %d)", p.Truncated, p.Offset, p.EndOffset)

@@ -6,8 +6,8 @@ import (
 )
 
 // stateChanged returns the notification for a change.
-func stateChanged(c *jobs.Changed, handle, seq int64) schema.JobStateChangedParams {
-	p := schema.JobStateChangedParams{Handle: handle, Seq: seq}
+func stateChanged(c *jobs.Changed, handle, seq int64, n *int64) schema.JobStateChangedParams {
+	p := schema.JobStateChangedParams{Handle: handle, Seq: seq, N: n}
 	has := func(w jobs.Change, name schema.Change) bool {
 		if c.What&w == 0 {
 			return false
@@ -62,7 +62,7 @@ func process(p *jobs.Process) *schema.Process {
 //
 // Changes of the screen are merged, too: the last one says everything. Another change then goes in front of a queued
 // screen change. Otherwise alternating changes of both sorts would never merge.
-func (l *lane) merged(e jobs.Event) bool {
+func (l *lane) merged(e laneEvent) bool {
 	first := 0
 	if l.turn {
 		first = 1
@@ -72,7 +72,7 @@ func (l *lane) merged(e jobs.Event) bool {
 		return false
 	}
 	if e.Screen != nil && l.queue[last].Screen != nil {
-		l.queue[last].Event = e
+		l.queue[last].Event = e.Event
 		return true
 	}
 	if e.Changed != nil && l.queue[last].Screen != nil && last > first {
@@ -81,6 +81,7 @@ func (l *lane) merged(e jobs.Event) bool {
 	if e.Changed == nil || l.queue[last].Changed == nil {
 		return false
 	}
-	l.queue[last].Join(e)
+	l.queue[last].Join(e.Event)
+	l.queue[last].n = e.n
 	return true
 }

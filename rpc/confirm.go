@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 
 	"shelld.dev/shelld/jobs"
 	"shelld.dev/shelld/schema"
@@ -16,18 +18,42 @@ func (s *Server) confirmPolicy(p *schema.InitializeParams) jobs.ConfirmPolicy {
 		Kill:  jobs.Verdict(or(o.Kill, schema.ConfirmVerdictAllow)),
 	}
 	if or(or(p.Capabilities, schema.ClientCapabilities{}).Confirm, false) {
-		c.Ask = s.confirm
+		c.Ask = s.in.confirm
 	}
 	return c
 }
 
+// confirm sends a question to the client whose request needs the answer. If that is gone, or cannot answer, no person has
+// said yes.
+func (ss *Session) confirm(q *jobs.Question) (withdraw func()) {
+	number, id, _ := strings.Cut(string(q.Asker), " ")
+	s := ss.numbered(number)
+	if s == nil || !s.attendee.confirms {
+		q.Answer(jobs.AnswerNone)
+		return func() {}
+	}
+	return s.confirm(q, id)
+}
+
+// numbered returns the connection with a number; nil: it has gone.
+func (ss *Session) numbered(number string) *Server {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, s := range ss.clients {
+		if strconv.Itoa(s.attendee.number) == number {
+			return s
+		}
+	}
+	return nil
+}
+
 // confirm sends a question to the client, for its user. It does not wait behind output: the action that it asks about
 // has not happened yet.
-func (s *Server) confirm(q *jobs.Question) (withdraw func()) {
+func (s *Server) confirm(q *jobs.Question, id string) (withdraw func()) {
 	a := &ask{
 		method: "client/confirm",
 		params: schema.ClientConfirmParams{
-			Action: schema.ConfirmAction(q.Action), RequestID: json.RawMessage(q.Asker), Command: q.Command, Roots: q.Roots, Unknown: q.Unknown, AlwaysKept: q.AlwaysKept(),
+			Action: schema.ConfirmAction(q.Action), RequestID: json.RawMessage(id), Command: q.Command, Roots: q.Roots, Unknown: q.Unknown, AlwaysKept: q.AlwaysKept(),
 			Variables: q.Variables, Environment: optional(q.Environment),
 			Handle: optional(int64(q.Handle)), Cwd: q.Cwd,
 			StdinFile: optional(q.StdinFile), StdoutFile: optional(q.StdoutFile), StderrFile: optional(q.StderrFile),
@@ -44,9 +70,9 @@ const maxAskerBytes = 4096
 // asker returns the id that a question quotes for this request. It is "" if the id is too long.
 func (r *request) asker() jobs.Asker {
 	if len(r.id) > maxAskerBytes {
-		return ""
+		return jobs.Asker(strconv.Itoa(r.server.attendee.number))
 	}
-	return jobs.Asker(r.id)
+	return jobs.Asker(strconv.Itoa(r.server.attendee.number) + " " + string(r.id))
 }
 
 // tell sends the messages that f queues.

@@ -110,6 +110,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 	}
 	w.WaitingForInput = waitingForInput(i.Waiting)
 	w.KillAfterMs, w.Limits = optional(millis(i.KillAfter)), limitInfo(i.Limits)
+	setLease(&w, &i)
 	if !i.EndedAt.IsZero() {
 		w.EndedAt = optional(timestamp(i.EndedAt))
 	}
@@ -124,6 +125,21 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 		w.Watches = append(w.Watches, watchInfo(wi))
 	}
 	return w
+}
+
+// setLease adds the lease of a job to its info. The jobs of a server without sessions have none.
+func setLease(w *schema.JobInfo, i *jobs.Info) {
+	if !i.EndsAt.IsZero() {
+		w.EndsAt = new(timestamp(i.EndsAt))
+	}
+	l := i.Lease
+	if l == (jobs.Lease{}) {
+		return
+	}
+	w.StartedBy, w.OnDetach = optional(l.Owner), new(schema.OnDetachKeep)
+	if !l.Keep {
+		w.OnDetach, w.DetachGraceMs = new(schema.OnDetachEnd), new(millis(l.Grace))
+	}
 }
 
 // pairs returns ranges in the form of the wire.
@@ -191,40 +207,41 @@ func eventName(e *jobs.Event) schema.EventName {
 }
 
 // eventParams returns the notification of an event: the event's name, the method, and the params.
-func eventParams(e *jobs.Event, handle, seq, suppressed int64) (schema.EventName, string, any) {
+func eventParams(e *laneEvent, handle, seq int64) (schema.EventName, string, any) {
+	n := optional(e.n)
 	switch {
 	case e.Matched != nil:
 		m := &e.Matched.Match
 		p := schema.JobPatternMatchedParams{
-			Handle: handle, Seq: seq, WatchID: int64(e.Matched.WatchID), Match: m.Text, Groups: m.Groups, Named: m.Named,
+			Handle: handle, Seq: seq, N: n, WatchID: int64(e.Matched.WatchID), Match: m.Text, Groups: m.Groups, Named: m.Named,
 			Line: m.Line, Stream: schema.Stream(e.Matched.Stream), Offset: m.Start, EndOffset: m.End,
 		}
 		p.Row, p.Col = place(e.Matched.Place)
-		if suppressed > 0 {
-			p.Suppressed = &suppressed
+		if e.suppressed > 0 {
+			p.Suppressed = &e.suppressed
 		}
 		return schema.EventNamePatternMatched, "job/patternMatched", p
 	case e.Removed != nil:
 		return schema.EventNameWatchRemoved, "job/watchRemoved", schema.JobWatchRemovedParams{
-			Handle: handle, Seq: seq, WatchID: int64(e.Removed.WatchID), Reason: e.Removed.Reason,
+			Handle: handle, Seq: seq, N: n, WatchID: int64(e.Removed.WatchID), Reason: e.Removed.Reason,
 		}
 	case e.Changed != nil:
-		return schema.EventNameStateChanged, "job/stateChanged", stateChanged(e.Changed, handle, seq)
+		return schema.EventNameStateChanged, "job/stateChanged", stateChanged(e.Changed, handle, seq, n)
 	case e.Screen != nil:
 		return schema.EventNameScreenChanged, "job/screenChanged", schema.JobScreenChangedParams{
 			Handle: handle, Seq: seq, Revision: int64(e.Screen.Revision), Offset: e.Screen.Offset,
 		}
 	case e.Waiting != nil:
-		return schema.EventNameWaitingForInput, "job/waitingForInput", waitingParams(e.Waiting, handle, seq)
+		return schema.EventNameWaitingForInput, "job/waitingForInput", waitingParams(e.Waiting, handle, seq, n)
 	case e.Command != nil:
-		return schema.EventNameCommandFinished, "job/commandFinished", commandFinished(&e.Command.ShellCommand, handle, seq, suppressed)
+		return schema.EventNameCommandFinished, "job/commandFinished", commandFinished(&e.Command.ShellCommand, handle, seq, n, e.suppressed)
 	case e.Exited != nil:
 		return schema.EventNameExited, "job/exited", schema.JobExitedParams{
-			Handle: handle, Seq: seq, Exit: *exit(&e.Exited.Exit), DurationMs: millis(e.Exited.Duration),
+			Handle: handle, Seq: seq, N: n, Exit: *exit(&e.Exited.Exit), DurationMs: millis(e.Exited.Duration),
 			Background: processes(e.Exited.Background), Hint: hint(e.Exited.Hint),
 		}
 	}
-	return schema.EventNameClosed, "job/closed", schema.JobClosedParams{Handle: handle, Seq: seq, Survivors: survivors(e.Closed.Survivors)}
+	return schema.EventNameClosed, "job/closed", schema.JobClosedParams{Handle: handle, Seq: seq, N: n, Survivors: survivors(e.Closed.Survivors)}
 }
 
 func outcomePtr(o *jobs.Outcome) *schema.Outcome {

@@ -15,6 +15,9 @@ func appendMatched(dst []byte, p *schema.JobPatternMatchedParams) []byte {
 	text := func(member, s string) { dst = appendJSONString(append(dst, member...), []byte(s)) }
 	number(`{"handle":`, p.Handle)
 	number(`,"seq":`, p.Seq)
+	if p.N != nil {
+		number(`,"n":`, *p.N)
+	}
 	number(`,"watchId":`, p.WatchID)
 	text(`,"match":`, p.Match)
 	dst = append(dst, `,"groups":[`...)

@@ -248,6 +248,10 @@ func errorBody(id json.RawMessage, w *wireError) []byte {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
+	return marshal(schema.ErrorMessage{JSONRPC: "2.0", ID: id, Error: *w.object()})
+}
+
+func (w *wireError) object() *schema.ErrorObject {
 	if w.data == nil {
 		w.data = map[string]string{"kind": string(w.kind)}
 	}
@@ -255,9 +259,7 @@ func errorBody(id json.RawMessage, w *wireError) []byte {
 	if err != nil {
 		data = []byte(`{"kind":"internalError"}`)
 	}
-	return marshal(schema.ErrorMessage{JSONRPC: "2.0", ID: id, Error: schema.ErrorObject{
-		Code: kindCodes()[w.kind], Message: w.message, Data: data,
-	}})
+	return &schema.ErrorObject{Code: kindCodes()[w.kind], Message: w.message, Data: data}
 }
 
 // errorReply encodes the answer to a message that is not a valid request.

@@ -194,9 +194,9 @@ func commandText(text string, most int) (cut *string, truncated *bool) {
 }
 
 // commandFinished returns the notification for the end of a command.
-func commandFinished(c *jobs.ShellCommand, handle, seq, suppressed int64) schema.JobCommandFinishedParams {
+func commandFinished(c *jobs.ShellCommand, handle, seq int64, n *int64, suppressed int64) schema.JobCommandFinishedParams {
 	p := schema.JobCommandFinishedParams{
-		Handle: handle, Seq: seq, CommandID: c.ID, Origin: commandOrigin(c), ExitCode: int64Ptr(c.ExitCode),
+		Handle: handle, Seq: seq, N: n, CommandID: c.ID, Origin: commandOrigin(c), ExitCode: int64Ptr(c.ExitCode),
 		StartedAt: timestamp(c.StartedAt), EndedAt: timestamp(c.EndedAt), DurationMs: commandMillis(c), Cwd: optional(c.Cwd),
 		Output: *outputRange(c.Output, true), Suppressed: optional(suppressed),
 	}

@@ -29,7 +29,7 @@ func TestCommandsThatWaitAreBounded(t *testing.T) {
 			o := newOutbox(g, lineFraming)
 			l := newLane(o, nil, []schema.EventName{schema.EventNameCommandFinished, schema.EventNameExited}, schema.EncodingText)
 			o.mu.Lock()
-			l.openLocked(nil, jobs.Info{State: jobs.State{Handle: 1}}, nil)
+			l.openAlone()
 			o.mu.Unlock()
 			const all = 5000
 			for id := range int64(all) {

@@ -105,7 +105,7 @@ func (l *lane) movedLocked(p piece) {
 	f.moved(p, l.out.acks.Load())
 	// If output is to restart at another place, the program already waits for that.
 	if l.whenSlow == schema.WhenSlowBlock && l.place == nil {
-		l.job.Sent(p.stream, p.end)
+		l.feed.demands.sent(l, p.stream, p.end)
 	}
 }
 
@@ -159,8 +159,7 @@ func (s *Server) laneOf(ref []byte) *lane {
 	if refused != nil {
 		return nil
 	}
-	l, _ := j.Sink().(*lane)
-	return l
+	return j.Sink().(*feed).laneOf(s.out)
 }
 
 // holdProgramLocked makes the job's program wait for this client, or no longer wait, according to the last
@@ -174,14 +173,14 @@ func (l *lane) holdProgramLocked(info jobs.Info) {
 		l.sentTo(l.place) // first, so that output from there on is kept
 	}
 	for _, s := range info.Streams {
-		l.job.HoldTo(s.Name, window)
+		l.feed.demands.holdTo(l, s.Name, window)
 	}
 }
 
 // sentTo informs the job how far each stream was sent, so that a waiting program can go on.
 func (l *lane) sentTo(cursors []cursor) {
 	for _, c := range cursors {
-		l.job.Sent(c.stream, c.off)
+		l.feed.demands.sent(l, c.stream, c.off)
 	}
 }
 

@@ -20,11 +20,12 @@ const (
 	thinnedBytes = 4 << 20
 )
 
-// A lane sends the events of one job, in order, and its output, by cursor, to one connection. It is the job's Sink.
+// A lane sends the events of one job, in order, and its output, by cursor, to one connection.
 type lane struct {
 	// Immutable:
 	out       *outbox
-	requestID json.RawMessage
+	feed      *feed
+	requestID json.RawMessage // of the start; nil: another connection has started the job
 
 	// Guarded by out.mu:
 	queued  bool // in out.ready
@@ -54,6 +55,7 @@ type lane struct {
 
 	// Owned by the outbox's run once the lane is open:
 	hearing
+	startN  int64 // the number of job/started
 	job     *jobs.Job
 	handle  int64
 	cursors []cursor
@@ -66,6 +68,7 @@ type lane struct {
 // A laneEvent is an event in the queue.
 type laneEvent struct {
 	jobs.Event
+	n          int64 // its number among the events of the job; 0: they have none
 	suppressed int64 // number of earlier events of its kind that are not sent
 	ask        *ask  // not nil: the event is this question to the client
 }
@@ -84,10 +87,13 @@ func (e *laneEvent) thinned() (id int, ok bool) {
 	return 0, false
 }
 
-// size returns roughly the memory, in bytes, of an event whose number is limited.
+// size returns roughly the memory, in bytes, of the texts of an event that others have chosen.
 func (e *laneEvent) size() int {
-	if e.Command != nil {
+	switch {
+	case e.Command != nil:
 		return len(e.Command.Text) + len(e.Command.Cwd)
+	case e.Matched == nil:
+		return 0
 	}
 	m := &e.Matched.Match
 	n := len(m.Text) + len(m.Line)
@@ -112,11 +118,12 @@ func newLane(out *outbox, requestID json.RawMessage, events []schema.EventName, 
 	return &lane{out: out, requestID: requestID, want: h, hearing: h, matches: map[int]int{}, held: map[int]*laneEvent{}}
 }
 
-// Started opens the lane. The event is sent as a control message, so that it arrives before the answer to the request
-// that started the job.
-func (l *lane) Started(j *jobs.Job, info jobs.Info) {
+// start opens the lane of a job that has started. The event is sent as a control message, so that it arrives before the
+// answer to the request that started the job. n is its number.
+func (l *lane) start(j *jobs.Job, info jobs.Info, n int64) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
+	l.startN = n
 	l.openLocked(j, info, nil)
 }
 
@@ -146,6 +153,10 @@ func (l *lane) openFromLocked(j *jobs.Job, info jobs.Info, events []schema.Event
 
 func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs.Range) {
 	l.job, l.handle, l.hearing = j, int64(info.Handle), l.want
+	if l.out.gone {
+		l.parked = false
+		return
+	}
 	if len(l.events) == 0 {
 		return // There is no listener: the job keeps its output and events.
 	}
@@ -160,7 +171,7 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 		l.holdProgramLocked(info) // No output of it was read yet.
 	}
 	l.tellsLocked()
-	if l.events[schema.EventNameStarted] {
+	if l.events[schema.EventNameStarted] && l.requestID != nil {
 		l.seq++
 		l.out.sendLocked(l.started(info))
 	}
@@ -169,7 +180,7 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 // started returns the event job/started with the number l.seq.
 func (l *lane) started(info jobs.Info) []byte {
 	return l.out.bounded("job/started", schema.JobStartedParams{
-		Handle: l.handle, Seq: l.seq, RequestID: l.requestID, Job: jobInfo(info),
+		Handle: l.handle, Seq: l.seq, N: optional(l.startN), RequestID: l.requestID, Job: jobInfo(info),
 	})
 }
 
@@ -188,24 +199,26 @@ func (l *lane) Flood() { l.out.poke() }
 // Flush sends the available output.
 func (l *lane) Flush() { l.out.flushSoon() }
 
-// Event queues an event after the ones before it.
-func (l *lane) Event(e jobs.Event) {
+// secret asks the client for a password, or withdraws the question.
+func (l *lane) secret(e jobs.Event) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	if e.Secret != nil {
-		l.secretLocked(e)
-		return
-	}
-	if l.closed != nil {
-		return // A watch may still match, but job/closed was the last event.
-	}
-	le := laneEvent{Event: e}
+	l.secretLocked(e)
+}
+
+// event queues an event after the ones before it.
+func (l *lane) event(le laneEvent) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
 	l.remember(&le)
-	if !l.open && !l.parked {
-		return
+	if l.open || l.parked {
+		l.queueLocked(le)
 	}
-	switch {
-	case l.merged(e):
+}
+
+func (l *lane) queueLocked(le laneEvent) {
+	switch e := le.Event; {
+	case l.merged(le):
 		return
 	case e.Command != nil:
 		le.Command = briefly(e.Command)
@@ -480,7 +493,7 @@ func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 	if e.Exited != nil {
 		l.exitAt = e.After
 	}
-	name, method, params := eventParams(&e.Event, l.handle, l.seq+1, e.suppressed)
+	name, method, params := eventParams(e, l.handle, l.seq+1)
 	if !l.events[name] {
 		return batch
 	}

@@ -89,7 +89,7 @@ func TestMatchesThatWaitAreBounded(t *testing.T) {
 			o := newOutbox(g, lineFraming)
 			l := newLane(o, nil, []schema.EventName{schema.EventNamePatternMatched, schema.EventNameExited}, schema.EncodingText)
 			o.mu.Lock()
-			l.openLocked(nil, jobs.Info{State: jobs.State{Handle: 1}}, nil)
+			l.openAlone()
 			o.mu.Unlock()
 			const all = 500
 			for range all {
@@ -136,7 +136,7 @@ func TestSuppressedByTheJobAndTheLane(t *testing.T) {
 	o.limit.Store(defaultMaxMessage)
 	l := newLane(o, nil, []schema.EventName{schema.EventNamePatternMatched}, schema.EncodingText)
 	o.mu.Lock()
-	l.openLocked(nil, jobs.Info{State: jobs.State{Handle: 1}}, nil)
+	l.openAlone()
 	o.mu.Unlock()
 	thinned := match(1, "x")
 	thinned.Matched.Suppressed = 5
@@ -181,7 +181,7 @@ func TestChangeInTheMiddleOfAStep(t *testing.T) {
 	o.limit.Store(defaultMaxMessage)
 	l := newLane(o, nil, []schema.EventName{schema.EventNamePatternMatched}, schema.EncodingText)
 	o.mu.Lock()
-	l.openLocked(nil, jobs.Info{State: jobs.State{Handle: 1}}, nil)
+	l.openAlone()
 	o.mu.Unlock()
 	l.Event(jobs.Event{Exited: &jobs.Exited{Exit: jobs.Exit{Reason: jobs.ReasonExited}}})
 	o.mu.Lock()
@@ -189,7 +189,7 @@ func TestChangeInTheMiddleOfAStep(t *testing.T) {
 	event := l.queue[0]
 	o.mu.Unlock()
 	c := &change{events: []schema.EventName{schema.EventNameExited}}
-	if _, err := l.change(c, jobs.Info{}, nil); err != nil {
+	if _, err := l.change(c, jobs.Info{}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	o.queueThen(message{}, c.answer)

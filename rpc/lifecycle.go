@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"slices"
 	"sync"
 	"time"
@@ -107,14 +105,49 @@ func (s *Server) initialize(r *request) error {
 		return &wireError{schema.KindUnsupportedVersion, "this server does not speak version " + clip(v, 50) + " of the protocol; it speaks " + protocolVersion,
 			schema.UnsupportedVersionData{Kind: string(schema.KindUnsupportedVersion), Supported: []string{protocolVersion}}}
 	}
-	if err := s.configure(&p); err != nil {
+	first, attached, err := s.join(&p)
+	if err != nil {
 		return err
 	}
+	s.configure(&p)
 	s.life.move(lifeInitialized)
 	result := s.initializeResult()
-	result.Warnings = s.warnings(ignored)
-	r.reply(result)
+	result.Warnings = append(s.warnings(ignored), s.unused(&p, first)...)
+	s.listen(&p, &result.Limits)
+	if !s.in.shared {
+		r.reply(result)
+		return nil
+	}
+	result.Session = s.in.attached(s, attached)
+	if p.Session == nil || len(p.Session.Resume) == 0 {
+		r.reply(result)
+		return nil
+	}
+	resumed := r.resume(p.Session.Resume)
+	r.await(func() (any, error) {
+		result.Session.Resumed = resumed()
+		return result, nil
+	})
 	return nil
+}
+
+// join makes a connection a client of its session. It reports whether it is the first one, which configures the session.
+func (s *Server) join(p *schema.InitializeParams) (first bool, attached schema.SessionAttached, err error) {
+	if !s.in.shared {
+		s.attendee.role, s.attendee.person, s.attendee.confirms = schema.SessionRoleOwner, true, true
+		s.in.clients = []*Server{s}
+		return true, "", s.configureJobs(p)
+	}
+	return s.in.join(s, p)
+}
+
+// unused returns a warning if the options of a client that has joined a session do not count, since those of the first one
+// do.
+func (s *Server) unused(p *schema.InitializeParams, first bool) []schema.Warning {
+	if first || p.Options == nil && p.RootDirectory == nil && p.AllowedDirectories == nil {
+		return nil
+	}
+	return []schema.Warning{{Pointer: "/options", Message: "the session was set up by its first client: of rootDirectory, allowedDirectories and options, only events, encoding and the limits of this connection count; policy and limits of the result are those in effect"}}
 }
 
 // warnings returns a warning for each param of initialize that was ignored.
@@ -126,12 +159,12 @@ func (s *Server) warnings(ignored []schema.FieldError) (told []schema.Warning) {
 	return told
 }
 
-// configure sets up the manager according to the client's params.
-func (s *Server) configure(p *schema.InitializeParams) error {
+// configureJobs sets up the manager according to the client's params.
+func (s *Server) configureJobs(p *schema.InitializeParams) error {
 	o := or(p.Options, schema.Options{})
 	limits := or(o.Limits, schema.LimitOptions{})
 	env := or(o.Env, schema.EnvOptions{})
-	err := s.mgr.Configure(jobs.Options{
+	return s.mgr.Configure(jobs.Options{
 		Root:        or(p.RootDirectory, ""),
 		AllowedDirs: p.AllowedDirectories,
 		Env: jobs.EnvPolicy{
@@ -150,15 +183,18 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 		},
 		Persist: s.persist(or(o.Persist, schema.PersistOptions{})),
 		Secrets: jobs.SecretPolicy{
-			Ask:        or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false),
+			Ask:        s.in.shared || or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false), // A later client may have a person.
 			ClientOnly: or(o.SecretInput, schema.SecretInputAny) == schema.SecretInputClientOnly,
 		},
 		Confirm:  s.confirmPolicy(p),
 		Commands: jobs.CommandPolicy{Allow: o.AllowCommands, Deny: o.DenyCommands, Aliases: o.Aliases},
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// configure sets up the connection.
+func (s *Server) configure(p *schema.InitializeParams) {
+	o := or(p.Options, schema.Options{})
+	limits := or(o.Limits, schema.LimitOptions{})
 	if p.ClientInfo != nil {
 		s.log.Info("client", "name", or(p.ClientInfo.Name, ""), "version", or(p.ClientInfo.Version, ""), "processId", p.ProcessID.Value)
 	}
@@ -178,7 +214,6 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 		s.out.limit.Store(*limits.MaxMessageBytes)
 		s.stream.frames.SetMax(s.settings.maxMessage)
 	}
-	return nil
 }
 
 // login returns the time limit for asking the login shell; 0: it is not asked.
@@ -195,19 +230,12 @@ func (s *Server) persist(o schema.PersistOptions) *jobs.Persist {
 		return nil
 	}
 	return &jobs.Persist{
-		Directory: or(o.Directory, ""), TrustPath: or(o.TrustPath, false), Session: s.session, Encode: infoFile, Reader: StoredInfo{},
+		Directory: or(o.Directory, ""), TrustPath: or(o.TrustPath, false), Session: s.in.id, Encode: infoFile, Reader: StoredInfo{},
 		Keep: stored.Retention{
 			Jobs: int(or(o.KeepJobs, 0)), Age: time.Duration(or(o.KeepDays, 0)) * 24 * time.Hour, Bytes: or(o.KeepBytes, 0),
 		},
 		Temporary: or(o.DeleteOnExit, false),
 	}
-}
-
-// newSessionID returns a name that is unique among all runs of servers.
-func newSessionID() string {
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // Never fails; see crypto/rand.
-	return time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(id[:])
 }
 
 // grace returns 0 for the default, and a negative value for none.
@@ -223,7 +251,7 @@ func (s *Server) initializeResult() schema.InitializeResult {
 	return schema.InitializeResult{
 		ProtocolVersion: protocolVersion,
 		ServerInfo:      schema.ServerInfo{Name: "shelld", Version: s.opts.Version},
-		SessionID:       s.session,
+		SessionID:       s.in.id,
 		StateDirectory:  optional(s.mgr.StateDirectory()),
 
 		StateDirectoryError: optional(s.mgr.StateDirectoryError()),
@@ -289,10 +317,14 @@ func (s *Server) capabilities() schema.Capabilities {
 		c.Modes = append(c.Modes, schema.Mode(m))
 	}
 	for _, m := range requests() {
-		c.Methods = append(c.Methods, m.name)
+		if s.in.shared || !m.shared {
+			c.Methods = append(c.Methods, m.name)
+		}
 	}
 	for name := range notifications {
-		c.Methods = append(c.Methods, name)
+		if s.in.shared || !ofSessions[name] {
+			c.Methods = append(c.Methods, name)
+		}
 	}
 	slices.Sort(c.Methods)
 	for _, e := range defaultEvents {
@@ -308,6 +340,10 @@ func (s *Server) capabilities() schema.Capabilities {
 		sees := c.InputDetection.Tier == schema.InputDetectionTierExact || c.InputDetection.Tier == schema.InputDetectionTierLikely
 		c.Secret, c.SecretInput = optional(sees), optional(true)
 	}
+	if s.in.shared {
+		c.Sessions = sessionSupport()
+		c.Levels["sessions"] = schema.LevelSupportPartial
+	}
 	c.CommandPolicy, c.Confirm, c.Search = optional(true), true, optional(true)
 	c.ShellIntegration = append([]string{}, jobs.ShellIntegration()...)
 	c.Recordings = optional(s.mgr.StateDirectory() != "")
@@ -322,6 +358,10 @@ func (s *Server) shutdown(r *request) error {
 	var p schema.ShutdownParams
 	if err := r.decode(&p); err != nil {
 		return err
+	}
+	if s.in.shared {
+		s.leave(r)
+		return nil
 	}
 	s.life.move(lifeShuttingDown)
 	s.out.withdrawAll()

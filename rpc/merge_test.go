@@ -20,7 +20,7 @@ func TestChangesThatWaitAreJoined(t *testing.T) {
 	o := newOutbox(g, lineFraming)
 	l := newLane(o, nil, []schema.EventName{schema.EventNameStateChanged, schema.EventNamePatternMatched, schema.EventNameClosed}, schema.EncodingText)
 	o.mu.Lock()
-	l.openLocked(nil, jobs.Info{State: jobs.State{Handle: 1}}, nil)
+	l.openAlone()
 	o.mu.Unlock()
 	flood := func(last string) {
 		for i := range 1_000_000 {
@@ -72,18 +72,18 @@ func TestChangesThatWaitAreJoined(t *testing.T) {
 // later output: behind a title that goes on changing it would wait for ever.
 func TestAChangeWhoseTurnHasComeIsLeftAlone(t *testing.T) {
 	l := &lane{queue: []laneEvent{{Event: titled("first")}}, turn: true}
-	if l.merged(titled("second")) {
+	if l.merged(laneEvent{Event: titled("second")}) {
 		t.Error("joined into the one whose turn it is")
 	}
 	l.queue = append(l.queue, laneEvent{Event: titled("second")})
-	if !l.merged(titled("third")) || len(l.queue) != 2 || l.queue[1].Changed.Title != "third" || l.queue[0].Changed.Title != "first" {
+	if !l.merged(laneEvent{Event: titled("third")}) || len(l.queue) != 2 || l.queue[1].Changed.Title != "third" || l.queue[0].Changed.Title != "first" {
 		t.Errorf("not joined into the last: %+v", l.queue)
 	}
-	if l.merged(match(1, "x")) {
+	if l.merged(laneEvent{Event: match(1, "x")}) {
 		t.Error("a match was joined")
 	}
 	l.queue = append(l.queue, laneEvent{Event: match(1, "x")})
-	if l.merged(titled("fourth")) {
+	if l.merged(laneEvent{Event: titled("fourth")}) {
 		t.Error("joined into a match")
 	}
 }

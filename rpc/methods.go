@@ -17,39 +17,47 @@ type handler func(*Server, *request) error
 type method struct {
 	name   string
 	handle handler
+	views  bool // it changes nothing that others see: a viewer may call it
+	keyed  bool // it takes a key, and is not done twice with the same one
+	shared bool // only a session has it that clients come back to
 }
 
 // requests is THE table of the requests that a client can send. The schema of each has the same name; a test checks
 // that both lists are the same.
 func requests() []method {
 	return []method{
-		{"initialize", (*Server).initialize},
-		{"shutdown", (*Server).shutdown},
-		{"job/start", (*Server).jobStart},
-		{"job/run", (*Server).jobRun},
-		{"job/write", (*Server).jobWrite},
-		{"job/read", (*Server).jobRead},
-		{"job/search", (*Server).jobSearch},
-		{"job/wait", (*Server).jobWait},
-		{"job/exec", (*Server).jobExec},
-		{"job/history", (*Server).jobHistory},
-		{"job/screen", (*Server).jobScreen},
-		{"job/list", (*Server).jobList},
-		{"job/get", (*Server).jobGet},
-		{"job/kill", (*Server).jobKill},
-		{"job/signal", (*Server).jobSignal},
-		{"job/resize", (*Server).jobResize},
-		{"job/watch", (*Server).jobWatch},
-		{"job/unwatch", (*Server).jobUnwatch},
-		{"job/remove", (*Server).jobRemove},
-		{"job/subscribe", (*Server).jobSubscribe},
-		{"job/unsubscribe", (*Server).jobUnsubscribe},
-		{"platform/get", (*Server).platformGet},
-		{"env/get", (*Server).envGet},
-		{"env/set", (*Server).envSet},
-		{"env/unset", (*Server).envUnset},
-		{"env/list", (*Server).envList},
-		{"server/stats", (*Server).serverStats},
+		{name: "initialize", handle: (*Server).initialize, views: true},
+		{name: "shutdown", handle: (*Server).shutdown, views: true},
+		{name: "job/start", handle: (*Server).jobStart, keyed: true},
+		{name: "job/run", handle: (*Server).jobRun, keyed: true},
+		{name: "job/write", handle: (*Server).jobWrite, keyed: true},
+		{name: "job/read", handle: (*Server).jobRead, views: true},
+		{name: "job/search", handle: (*Server).jobSearch, views: true},
+		{name: "job/wait", handle: (*Server).jobWait, views: true},
+		{name: "job/exec", handle: (*Server).jobExec, keyed: true},
+		{name: "job/history", handle: (*Server).jobHistory, views: true},
+		{name: "job/screen", handle: (*Server).jobScreen, views: true},
+		{name: "job/list", handle: (*Server).jobList, views: true},
+		{name: "job/get", handle: (*Server).jobGet, views: true},
+		{name: "job/kill", handle: (*Server).jobKill, keyed: true},
+		{name: "job/signal", handle: (*Server).jobSignal, keyed: true},
+		{name: "job/resize", handle: (*Server).jobResize, keyed: true},
+		{name: "job/watch", handle: (*Server).jobWatch},
+		{name: "job/unwatch", handle: (*Server).jobUnwatch},
+		{name: "job/remove", handle: (*Server).jobRemove, keyed: true},
+		{name: "job/subscribe", handle: (*Server).jobSubscribe, views: true},
+		{name: "job/unsubscribe", handle: (*Server).jobUnsubscribe, views: true},
+		{name: "platform/get", handle: (*Server).platformGet, views: true},
+		{name: "env/get", handle: (*Server).envGet, views: true},
+		{name: "env/set", handle: (*Server).envSet, keyed: true},
+		{name: "env/unset", handle: (*Server).envUnset, keyed: true},
+		{name: "env/list", handle: (*Server).envList, views: true},
+		{name: "server/stats", handle: (*Server).serverStats, views: true},
+		{name: "job/set", handle: (*Server).jobSet, shared: true},
+		{name: "session/get", handle: (*Server).sessionGet, views: true, shared: true},
+		{name: "session/set", handle: (*Server).sessionSet, views: true, shared: true},
+		{name: "session/detach", handle: (*Server).sessionDetach, views: true, shared: true},
+		{name: "session/end", handle: (*Server).sessionEnd, shared: true},
 	}
 }
 
@@ -59,7 +67,12 @@ var notifications = map[string]func(*Server, []byte){
 	"exit":            func(s *Server, _ []byte) { s.stream.quit = true },
 	"$/cancelRequest": (*Server).cancel,
 	"job/ack":         (*Server).jobAck,
+	"$/ping":          (*Server).ping,
+	"$/pong":          func(*Server, []byte) {},
 }
+
+// ofSessions are the notifications that only a session has that clients come back to.
+var ofSessions = map[string]bool{"$/ping": true, "$/pong": true}
 
 // lookup returns a method. Its error names the nearest existing one, or says that the name is that of a notification.
 func lookup(name string) (*method, error) {

@@ -74,15 +74,17 @@ func (o *outbox) withdrawLocked(a *ask) {
 	o.sendLocked(notification("$/cancelRequest", schema.CancelRequestParams{ID: marshal(a.id)}))
 }
 
-// withdrawAll withdraws all unanswered requests. No more are sent.
-func (o *outbox) withdrawAll() {
+// withdrawAll withdraws all unanswered requests. No more are sent. It returns those that it has withdrawn.
+func (o *outbox) withdrawAll() (all []*ask) {
 	o.mu.Lock()
 	o.asks.closed = true
 	for _, a := range o.asks.pending {
+		all = append(all, a)
 		o.withdrawLocked(a)
 	}
 	o.mu.Unlock()
 	o.flushSoon()
+	return all
 }
 
 // asked returns the ask that an answer with this id is for, and marks it as over; nil: there is none.

@@ -71,7 +71,7 @@ func (r *request) takePlaceOf(all places, heedCancel bool) bool {
 	case <-canceled:
 		return false
 	case <-r.server.out.broken:
-		return false
+		return r.keyed != nil // The answer is kept for the client's next connection.
 	}
 	r.place.mu.Lock()
 	defer r.place.mu.Unlock()

@@ -239,14 +239,11 @@ func outcomeScreen(s *jobs.Screen) *schema.OutcomeScreen {
 }
 
 // tellsLocked makes the job report changes of its screen and waits for input, or stop reporting them, according to the
-// last subscription. The caller must hold out.mu.
-func (l *lane) tellsLocked() {
+// last subscription. It returns whether a client answers the queries of programs. The caller must hold out.mu.
+func (l *lane) tellsLocked() (answers bool) {
 	every := time.Duration(0)
 	if l.open && l.want.events[schema.EventNameScreenChanged] {
 		every = time.Duration(l.out.screenEvery.Load())
 	}
-	if l.job != nil {
-		l.job.TellScreen(every)
-		l.job.TellWaiting(l.open && l.want.events[schema.EventNameWaitingForInput])
-	}
+	return l.feed.demands.tell(l, l.open && l.want.events[schema.EventNameWaitingForInput], every, l.answers())
 }

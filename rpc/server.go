@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,9 +32,11 @@ const defaultMaxMessage = 16 << 20
 
 // Options configure a server.
 type Options struct {
-	Version string  // of this build, for serverInfo
-	Framing Framing // a fixed framing; FramingUnknown = determined by the first byte
-	Log     *slog.Logger
+	Version     string  // of this build, for serverInfo
+	SessionID   string  // from NewSessionID; "": a new one
+	SessionName string  // of a shared session; "" if none
+	Framing     Framing // a fixed framing; FramingUnknown = determined by the first byte
+	Log         *slog.Logger
 	// Window makes the jobs of job/start wait for their reader: at most so many bytes of a stream are read ahead of its
 	// read cursor, and then the program waits. It is for a client in this process that reads only with job/read. 0:
 	// jobs do not wait.
@@ -43,16 +46,21 @@ type Options struct {
 	Unanswered bool
 }
 
-// A Server serves one connection: the session of one client.
+// A Server serves one connection of a session.
 type Server struct {
 	// Immutable:
-	mgr     *jobs.Manager
+	in      *Session
+	mgr     *jobs.Manager // of the session
 	log     *slog.Logger
 	opts    Options
-	session string // the id of this run
 	began   time.Time
+	arrived time.Time
 	out     *outbox
 	stream  *stream
+	over    chan struct{} // closed by end
+
+	ended    sync.Once
+	attendee attendee // set by initialize on the reading goroutine, before others have access to the connection
 
 	places       places // of large answers (room.go)
 	searchPlaces places
@@ -76,28 +84,14 @@ type Server struct {
 // It is the only reader of in and the only writer of out, and closes neither. If Serve ends for another reason, a
 // goroutine that is blocked reading in stays blocked.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, opts Options) (clean bool, err error) {
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
-	frames := newFrameReader(in, opts.Framing, defaultMaxMessage)
-	opts.Log = m.CleanLog(opts.Log)
-	s := &Server{mgr: m, log: opts.Log, opts: opts, session: newSessionID(), began: time.Now(), inFlight: map[string]*request{}, settings: defaultSettings()}
-	s.places, s.searchPlaces = newPlaces(), newSearchPlaces()
-	s.answered.L = &s.mu
-	s.maxMessage.Store(defaultMaxMessage)
-	s.out = newOutbox(out, frames.Framing)
-	s.stream = &stream{frames: frames, out: s.out}
-	conn := jsonrpc2.NewConn(context.WithoutCancel(ctx), s.stream, s, jsonrpc2.SetLogger(discard{}))
-	select {
-	case <-conn.DisconnectNotify():
-		s.log.Debug("input ended", "why", s.stream.end)
-	case <-ctx.Done():
-		s.log.Info("asked to exit", "why", context.Cause(ctx))
-	case <-s.out.broken:
-		s.log.Info("the client is gone")
-	}
+	s := newSession(m, opts).connect(in, out)
+	defer s.end()
+	s.serve(ctx)
 	return s.finish(), s.out.flush()
 }
+
+// end ends the connection.
+func (s *Server) end() { s.ended.Do(func() { close(s.over) }) }
 
 // discard is the library's logger: everything that the library reports is already known here.
 type discard struct{}
@@ -192,7 +186,7 @@ func (s *Server) recovered(r *request) {
 
 func (s *Server) notified(env envelope) {
 	handle, ok := notifications[env.Method]
-	if !ok || env.Method != "exit" && !s.life.initialized() {
+	if !ok || ofSessions[env.Method] && !s.in.shared || env.Method != "exit" && !s.life.initialized() {
 		return
 	}
 	handle(s, env.Params)
@@ -210,8 +204,21 @@ func (s *Server) begin(r *request, env envelope) error {
 	if err != nil {
 		return err
 	}
+	if m.shared {
+		if err := s.notShared(m.name, ""); err != nil {
+			return err
+		}
+	}
+	if s.attendee.role == schema.SessionRoleViewer && !m.views {
+		return unfit(m.name, "role", "a viewer of a session may not call "+m.name+"; join as a driver, if the session allows that")
+	}
 	if env.PositionalParams {
 		return invalidParams(schema.FieldError{Message: "params must be an object with named members", Expected: "object"})
+	}
+	if m.keyed && bytes.Contains(r.params, []byte(`"key"`)) {
+		if done, err := s.in.claim(r); done || err != nil {
+			return err
+		}
 	}
 	return m.handle(s, r)
 }
@@ -279,6 +286,7 @@ type request struct {
 	release  func()      // nil, or releases the job that the answer quotes
 	made     *int64      // nil, or the handle of the job that it has started
 	place    answerPlace // the place of its answer
+	keyed    *keyed      // nil, or what is kept so that it is not done twice
 }
 
 func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
@@ -411,6 +419,9 @@ func (r *request) queueAnswer(m message) bool {
 		delete(s.inFlight, r.key)
 		s.idBytes -= len(r.key)
 		s.answered.Broadcast()
+	}
+	if r.keyed != nil {
+		s.in.keys.answered(r, m.body)
 	}
 	s.out.queueThen(m, r.told)
 	return true

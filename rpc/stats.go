@@ -65,7 +65,7 @@ func (s *Server) jobStatsLocked(j *jobs.JobStats) (w schema.JobStats, more bool)
 		Handle: int64(j.Job.ID()), Name: optional(j.Job.Name()), Status: schema.Status(j.Status),
 		InputQueueBytes: j.Input, Streams: schema.Map[schema.StreamStats]{},
 	}
-	l, _ := j.Job.Sink().(*lane)
+	l := j.Job.Sink().(*feed).laneOf(s.out)
 	heard := l != nil && l.open
 	if heard {
 		w.QueuedEvents = int64(len(l.queue) + len(l.held))

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -19,6 +21,8 @@ import (
 type stream struct {
 	frames *frameReader
 	out    *outbox
+
+	heardAt atomic.Int64 // when the last message came, in nanoseconds since the epoch; 0: nobody asks
 
 	// Owned by the reading goroutine:
 	current envelope
@@ -37,6 +41,9 @@ func (s *stream) ReadObject(v any) error {
 		}
 		s.out.pauseReading()
 		body, err := s.frames.Next()
+		if s.heardAt.Load() > 0 {
+			s.hears()
+		}
 		if err != nil {
 			bad, ok := err.(*frameError)
 			if !ok {
@@ -59,6 +66,11 @@ func (s *stream) ReadObject(v any) error {
 		return s.pass(v)
 	}
 }
+
+// hears notes that a message has come, and from the first call on when each one comes.
+func (s *stream) hears() { s.heardAt.Store(time.Now().UnixNano()) }
+
+func (s *stream) heard() time.Time { return time.Unix(0, s.heardAt.Load()) }
 
 // pass gives the library as much of a message as it needs.
 func (s *stream) pass(v any) error {

@@ -39,6 +39,9 @@ type change struct {
 	encoding *schema.Encoding   // nil: unchanged
 	whenSlow *schema.WhenSlow   // nil: unchanged
 	queries  *schema.Queries    // nil: unchanged
+	stays    *bool              // nil: unchanged; whether the program goes on waiting while the client is away
+	after    *int64             // not nil: the events behind this number are sent again
+	last     int64              // set by the change: the number of the last event before it
 	unheard  hearing            // the defaults, if there was no subscription
 
 	// Guarded by out.mu:
@@ -51,27 +54,50 @@ func (s *Server) jobSubscribe(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	from, err := origin(p.From, "/from")
+	c, pending, err := s.subscribe(&p)
 	if err != nil {
 		return err
 	}
-	c := &change{events: p.Events, encoding: p.Encoding, whenSlow: p.WhenSlow, queries: p.Queries, unheard: newHearing(s.settings.events, s.settings.encoding)}
+	r.whenAnswered(c.answer)
+	respondNow(r, pending, func(s jobs.State) schema.JobSubscribeResult {
+		state := jobState(s)
+		return schema.JobSubscribeResult{Job: &state, N: c.number()}
+	})
+	return nil
+}
+
+// subscribe changes a subscription as a request wants it. The change's answer must be called when the request is answered.
+func (s *Server) subscribe(p *schema.JobSubscribeParams) (*change, jobs.Pending[jobs.State], error) {
+	var none jobs.Pending[jobs.State]
+	from, err := origin(p.From, "/from")
+	if err != nil {
+		return nil, none, err
+	}
+	c := &change{events: p.Events, encoding: p.Encoding, whenSlow: p.WhenSlow, queries: p.Queries, after: p.After, unheard: newHearing(s.settings.events, s.settings.encoding)}
 	if len(s.settings.events) == 0 {
 		c.unheard = newHearing(defaultEvents, s.settings.encoding) // A subscription to nothing is never meant.
 	}
+	if p.WhenDetached != nil {
+		stays := *p.WhenDetached == schema.WhenDetachedHold
+		c.stays = &stays
+	}
+	for what, given := range map[string]bool{"after": p.After != nil, "whenDetached": p.WhenDetached != nil} {
+		if !given {
+			continue
+		}
+		if err := s.notShared(what, "/"+what); err != nil {
+			return nil, none, err
+		}
+	}
+	if s.attendee.role == schema.SessionRoleViewer && c.whenSlow != nil && *c.whenSlow == schema.WhenSlowBlock {
+		c.whenSlow = new(schema.WhenSlowSpool) // An onlooker holds up no program.
+	}
 	j, err := s.job(p.Handle)
 	if err != nil {
-		return err
+		return nil, none, err
 	}
-	_, pending, err := r.change(j, from, c)
-	if err != nil {
-		return err
-	}
-	respondNow(r, pending, func(s jobs.State) schema.JobSubscribeResult {
-		state := jobState(s)
-		return schema.JobSubscribeResult{Job: &state}
-	})
-	return nil
+	_, pending := s.change(j, from, c)
+	return c, pending, nil
 }
 
 func (s *Server) jobUnsubscribe(r *request) error {
@@ -93,10 +119,9 @@ func (s *Server) jobUnsubscribe(r *request) error {
 		r.reply(schema.JobUnsubscribeResult{})
 		return nil
 	}
-	l, pending, err := r.change(j, jobs.Origin{}, &change{ends: true})
-	if err != nil {
-		return err
-	}
+	c := &change{ends: true}
+	l, pending := s.change(j, jobs.Origin{}, c)
+	r.whenAnswered(c.answer)
 	r.await(func() (any, error) {
 		_, err := wait(r, pending)
 		if e, ok := errors.AsType[*jobs.Error](err); ok && e.Code == jobs.CodeJobNotFound {
@@ -109,13 +134,23 @@ func (s *Server) jobUnsubscribe(r *request) error {
 }
 
 // change changes the subscription, in a turn of the job.
-func (r *request) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.Pending[jobs.State], error) {
-	l, ok := j.Sink().(*lane)
-	if !ok {
-		return nil, jobs.Pending[jobs.State]{}, fmt.Errorf("job %d was not started by this connection", j.ID())
-	}
-	r.whenAnswered(c.answer)
-	return l, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) (bool, error) { return l.change(c, info, at) }), nil
+func (s *Server) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.Pending[jobs.State]) {
+	f := j.Sink().(*feed)
+	l := f.lane(s.out)
+	return l, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) (bool, error) {
+		back, last, err := f.since(c.after)
+		if err != nil {
+			return f.demands.answered(), err
+		}
+		c.last = last
+		f.demands.returned(s.attendee.given)
+		return l.change(c, info, at, back)
+	})
+}
+
+// number returns the number of the last event before the change; nil: events have none.
+func (c *change) number() *int64 {
+	return optional(c.last)
 }
 
 // answer lets the lane go on. The caller must hold out.mu, and have queued the answer.
@@ -128,12 +163,16 @@ func (c *change) answer() {
 	}
 }
 
-// change changes the client's subscription. It is called by the job's loop, like the methods of the Sink.
-func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) (answers bool, err error) {
+// change changes the client's subscription. It is called by the job's loop, like the methods of the Sink. It returns
+// whether a client answers the queries of programs from now on. back are the events that are to be sent again.
+func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64, back []laneEvent) (answers bool, err error) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	if l.closedSent && !c.ends {
-		return false, nothingMore(info)
+	if l.out.gone {
+		return l.feed.demands.answered(), wireErrorf(schema.KindShuttingDown, "the client has left the session")
+	}
+	if l.closedSent && !c.ends && c.after == nil {
+		return l.feed.demands.answered(), nothingMore(info)
 	}
 	if !l.open {
 		l.silenceLocked() // Events that were queued for a job/run are dropped.
@@ -158,15 +197,31 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) (an
 	if c.ends || len(l.want.events) == 0 {
 		l.silenceLocked()
 	} else {
+		if c.after != nil {
+			l.sendAgainLocked(back)
+		}
 		l.hearLocked(info, from)
 	}
+	if c.stays != nil {
+		l.feed.demands.stay(l, *c.stays)
+	}
 	l.holdProgramLocked(info)
-	l.tellsLocked()
+	answers = l.tellsLocked()
 	if !c.answered {
 		c.lane = l
 		l.unanswered++
 	}
-	return l.answers(), nil
+	return answers, nil
+}
+
+// sendAgainLocked queues events that the client may have been sent already.
+func (l *lane) sendAgainLocked(back []laneEvent) {
+	l.dropQueueLocked()
+	l.exitedSent, l.closedSent = l.exited != nil, l.closed != nil
+	for _, e := range back {
+		l.exitedSent, l.closedSent = l.exitedSent && e.Exited == nil, l.closedSent && e.Closed == nil
+		l.queueLocked(e)
+	}
 }
 
 // nothingMore returns the error for a subscription after the last event.
@@ -177,10 +232,21 @@ func nothingMore(info jobs.Info) error {
 	}
 }
 
-func (l *lane) silence() {
+// silence ends the subscription, and returns how far each stream was sent; nil: output was not.
+func (l *lane) silence() (sent map[jobs.Stream]int64) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
+	if l.open && l.want.events[schema.EventNameOutput] {
+		sent = map[jobs.Stream]int64{}
+		for _, f := range l.flows {
+			sent[f.stream] = f.sent
+		}
+		for _, c := range l.place { // not yet taken by run
+			sent[c.stream] = c.off
+		}
+	}
 	l.silenceLocked()
+	return sent
 }
 
 // silenceLocked ends the subscription: the queue is dropped, and the position in the output is forgotten.
@@ -189,8 +255,12 @@ func (l *lane) silenceLocked() {
 	l.letGoLocked()
 	delete(l.out.lanes, l.handle)
 	l.place, l.placed, l.begin = nil, false, nil
+	l.dropQueueLocked()
+}
+
+func (l *lane) dropQueueLocked() {
 	l.askNowLocked()
-	l.queue, l.bytes = nil, 0
+	l.queue, l.bytes, l.turn = nil, 0, false
 	clear(l.matches)
 	clear(l.held)
 }
@@ -215,7 +285,7 @@ func (l *lane) hearLocked(info jobs.Info, from map[jobs.Stream]int64) {
 	if e := l.exited; e != nil && !l.exitedSent && !slices.ContainsFunc(l.queue, func(q laneEvent) bool { return q.Exited != nil }) {
 		l.queue = slices.Insert(l.queue, 0, *e)
 	}
-	if e := l.closed; e != nil && !slices.ContainsFunc(l.queue, func(q laneEvent) bool { return q.Closed != nil }) {
+	if e := l.closed; e != nil && !l.closedSent && !slices.ContainsFunc(l.queue, func(q laneEvent) bool { return q.Closed != nil }) {
 		l.queue = append(l.queue, *e)
 	}
 }
@@ -248,7 +318,10 @@ func (l *lane) takeLocked() *jobs.Info {
 	}
 	begin := l.begin
 	l.begin = nil
-	if l.seq > 0 || !l.events[schema.EventNameStarted] {
+	if changed && l.exitedSent {
+		l.exitAt = l.exited.After
+	}
+	if l.seq > 0 || l.requestID == nil || !l.events[schema.EventNameStarted] {
 		return nil // It can only be the first event, if it is wanted at all.
 	}
 	return begin

@@ -37,7 +37,7 @@ func TestEventTables(t *testing.T) {
 	events := []*jobs.Event{{Matched: &jobs.Matched{}}, {Removed: &jobs.WatchRemoved{}}, {Changed: &jobs.Changed{}}, {Screen: &jobs.ScreenChanged{}}, {Waiting: &jobs.InputWaiting{}}, {Command: &jobs.CommandFinished{}}, {Exited: &jobs.Exited{}}, {Closed: &jobs.Closed{}}}
 	sent := []string{"job/output", "job/started"} // sent by the lane itself
 	for _, e := range events {
-		name, method, _ := eventParams(e, 1, 1, 0)
+		name, method, _ := eventParams(&laneEvent{Event: *e}, 1, 1)
 		if method != "job/"+string(name) {
 			t.Errorf("event %s is sent as %s", name, method)
 		}
@@ -89,6 +89,7 @@ var protocolKinds = []string{
 	"directoryNotAllowed", "resourceUnavailable", "invalidPattern", "invalidKey", "lineTooLong", "inputQueueFull",
 	"inputNotExpected", "confirmationDenied", "policyDenied", "limitExceeded", "ptyUnavailable", "notInteractive",
 	"shellBusy", "shellIntegrationUnavailable", "outputFileError", "unsupported", "unsupportedVersion", "shuttingDown",
+	"sessionNotFound", "keyConflict", "resumeGap",
 }
 
 // TestKindCodes checks the codes of all kinds, which clients have in their code.

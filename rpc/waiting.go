@@ -45,8 +45,8 @@ func waitingForInput(w *jobs.WaitingForInput) *schema.WaitingForInput {
 }
 
 // waitingParams returns the notification for the start or end of a wait for input.
-func waitingParams(w *jobs.InputWaiting, handle, seq int64) schema.JobWaitingForInputParams {
-	p := schema.JobWaitingForInputParams{Handle: handle, Seq: seq, Waiting: w.Waiting, WaitID: w.ID}
+func waitingParams(w *jobs.InputWaiting, handle, seq int64, n *int64) schema.JobWaitingForInputParams {
+	p := schema.JobWaitingForInputParams{Handle: handle, Seq: seq, N: n, Waiting: w.Waiting, WaitID: w.ID}
 	if s := waitingForInput(&w.WaitingForInput); w.Waiting {
 		p.State, p.Kind, p.Since, p.Prompt, p.PID, p.Why, p.Confidence = s.State, s.Kind, s.Since, s.Prompt, s.PID, s.Why, s.Confidence
 	}

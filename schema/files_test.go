@@ -128,6 +128,8 @@ var open = []string{
 	"initialize.schema.json/$defs/persistOptions", "initialize.schema.json/$defs/confirmOptions", "initialize.schema.json/$defs/options", "initialize.schema.json/$defs/params",
 	"initialize.schema.json/$defs/treeControl", "initialize.schema.json/$defs/inputDetection",
 	"initialize.schema.json/$defs/screenCapabilities", "initialize.schema.json/$defs/capabilities", "initialize.schema.json/$defs/limitSupport",
+	"initialize.schema.json/$defs/sessionParams", "initialize.schema.json/$defs/sessionLeaseOptions", "initialize.schema.json/$defs/sessionJobOptions",
+	"initialize.schema.json/$defs/sessionResume", "initialize.schema.json/$defs/sessionSupport",
 	"common.schema.json/$defs/meta",
 	"envelope.schema.json/$defs/requestMessage", "envelope.schema.json/$defs/notificationMessage",
 	"envelope.schema.json/$defs/successMessage/properties/result",
@@ -205,6 +207,8 @@ func TestMethods(t *testing.T) {
 		changed    = "job/screenChanged job/waitingForInput job/commandFinished"
 		terminal   = "job/screen job/exec job/history"
 		toldClient = "initialized exit $/cancelRequest job/ack"
+		session    = "session/get session/set session/detach session/end job/set"
+		toldAbout  = "session/clientJoined session/clientLeft session/replaced"
 		toldServer = "job/started job/output job/patternMatched job/watchRemoved job/stateChanged job/exited job/closed log/message"
 	)
 	want := map[string]Method{}
@@ -219,6 +223,15 @@ func TestMethods(t *testing.T) {
 	}
 	for _, name := range strings.Fields(changed) {
 		want[name] = Method{Name: name, Kind: "notification", From: "server", Level: "terminal", HasParams: true}
+	}
+	for _, name := range strings.Fields(session) {
+		want[name] = Method{Name: name, Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true}
+	}
+	for _, name := range strings.Fields(toldAbout) {
+		want[name] = Method{Name: name, Kind: "notification", From: "server", Level: "sessions", HasParams: true}
+	}
+	for _, name := range []string{"$/ping", "$/pong"} {
+		want[name] = Method{Name: name, Kind: "notification", From: "both", Level: "sessions", HasParams: true}
 	}
 	want["job/search"] = Method{Name: "job/search", Kind: "request", From: "client", Level: "store", HasParams: true, HasResult: true}
 	for _, name := range strings.Fields(toldClient) {

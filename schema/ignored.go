@@ -17,6 +17,7 @@ var protecting = map[string][]string{
 	"/options":         {"allowCommands", "denyCommands", "confirm", "secretInput"},
 	"/options/confirm": {"start", "write", "kill"},
 	"/options/env":     {"inherit", "exclude"},
+	"/session":         {"attach", "role", "share"},
 }
 
 // An unknown is a member that the type of the object at a pointer does not have.

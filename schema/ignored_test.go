@@ -17,6 +17,8 @@ func TestIgnored(t *testing.T) {
 		{`{"options":{"confirmTimeoutMs":5,"env":{"envy/x~":{}},"persist":{"mod":"memory"}}}`,
 			`/options/confirmTimeoutMs:confirm /options/env/envy~1x~0: /options/persist/mod:mode`},
 		{`{"capabilities":{"confrim":true}}`, `/capabilities/confrim:confirm`},
+		{`{"session":{"clientID":"a","lease":{"idle":1},"jobs":{"grace":1},"resume":[{"handle":1},{"handle":2,"form":0}]}}`,
+			`/session/clientID:clientId /session/jobs/grace:graceMs /session/lease/idle:idleMs /session/resume/1/form:from`},
 	} {
 		ignored, err := DecodeInitialize([]byte(c.params), &InitializeParams{})
 		var told []string
@@ -56,6 +58,9 @@ func TestProtecting(t *testing.T) {
 		{`{"allowCommands":[]}`, `/allowCommands /options/allowCommands`},
 		{`{"confirm":{"start":"ask"}}`, `/confirm /options/confirm`},
 		{`{"option":{"allowCommands":[]}}`, `/option /options`},
+		{`{"session":{"shared":"none"}}`, `/session/shared /session/share`},
+		{`{"session":{"roles":"viewer"}}`, `/session/roles /session/role`},
+		{`{"session":{"atach":"20261124T080000Z"}}`, `/session/atach /session/attach`},
 	} {
 		var bad *InvalidError
 		_, err := DecodeInitialize([]byte(c.params), &InitializeParams{})
@@ -72,7 +77,7 @@ func TestProtecting(t *testing.T) {
 
 // TestProtectingExists: the protecting members are in the schema.
 func TestProtectingExists(t *testing.T) {
-	objects := map[string]string{"": "params", "/options": "options", "/options/confirm": "confirmOptions", "/options/env": "envOptions"}
+	objects := map[string]string{"": "params", "/options": "options", "/options/confirm": "confirmOptions", "/options/env": "envOptions", "/session": "sessionParams"}
 	doc := documents()[base+"initialize"+suffix]
 	for at, members := range protecting {
 		properties := lookUp(doc, []string{"$defs", objects[at], "properties"}).(document)

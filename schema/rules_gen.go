@@ -128,6 +128,11 @@ var ruleCommonOfJobName = rule{
 	types:   isString,
 	pattern: &pattern{source: "^[A-Za-z][A-Za-z0-9._-]{0,63}$"}}
 
+var ruleCommonOfRequestKey = rule{
+	types:     isString,
+	minLength: &size{1},
+	maxLength: &size{128}}
+
 var ruleCommonOfRequestID = rule{
 	types: isString | isNumber}
 
@@ -246,7 +251,7 @@ var ruleCommonOfLimitInfo = rule{
 
 var ruleCommonOfExitReason = rule{
 	types: isString,
-	enum:  []any{"exited", "signaled", "killed", "timeout", "limit", "shutdown", "lost"}}
+	enum:  []any{"exited", "signaled", "killed", "timeout", "limit", "shutdown", "lost", "detached"}}
 
 var ruleCommonOfExit = rule{
 	types:                isObject,
@@ -429,11 +434,17 @@ var ruleCommonOfJobInfo = rule{
 			types: isString}},
 		{"description", &rule{
 			types: isString}},
+		{"detachGraceMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
 		{"durationMs", &rule{
 			types:   isInteger,
 			minimum: &bound{0},
 			maximum: &bound{9007199254740991}}},
 		{"endedAt", &rule{
+			types: isString}},
+		{"endsAt", &rule{
 			types: isString}},
 		{"exit", &rule{
 			ref: &ruleCommonOfExit}},
@@ -465,6 +476,8 @@ var ruleCommonOfJobInfo = rule{
 			types: isString}},
 		{"name", &rule{
 			ref: &ruleCommonOfJobName}},
+		{"onDetach", &rule{
+			ref: &ruleCommonOfOnDetach}},
 		{"outputDirectory", &rule{
 			types: isString}},
 		{"outputFileError", &rule{
@@ -488,6 +501,8 @@ var ruleCommonOfJobInfo = rule{
 			minLength: &size{1}}},
 		{"startedAt", &rule{
 			types: isString}},
+		{"startedBy", &rule{
+			ref: &ruleCommonOfClientID}},
 		{"status", &rule{
 			ref: &ruleCommonOfStatus}},
 		{"streams", &rule{
@@ -509,6 +524,102 @@ var ruleCommonOfJobInfo = rule{
 			types: isArray,
 			items: &rule{
 				ref: &ruleCommonOfWatchInfo}}},
+	}}
+
+var ruleCommonOfClientID = rule{
+	types:   isString,
+	pattern: &pattern{source: "^[!-~]{1,64}$"}}
+
+var ruleCommonOfSessionRole = rule{
+	types: isString,
+	enum:  []any{"owner", "driver", "viewer"}}
+
+var ruleCommonOfSessionShare = rule{
+	types: isString,
+	enum:  []any{"driver", "viewer", "none"}}
+
+var ruleCommonOfOnDetach = rule{
+	types: isString,
+	enum:  []any{"end", "keep"}}
+
+var ruleCommonOfSessionLease = rule{
+	types:                isObject,
+	required:             []string{"detachedMs", "idleMs"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"detachedMs", &rule{
+			types:   isInteger | isNull,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+		{"idleMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+	}}
+
+var ruleCommonOfSessionJobs = rule{
+	types:                isObject,
+	required:             []string{"onDetach", "graceMs"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"graceMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+		{"onDetach", &rule{
+			ref: &ruleCommonOfOnDetach}},
+	}}
+
+var ruleCommonOfSessionClient = rule{
+	types:                isObject,
+	required:             []string{"clientId", "role", "attachedAt"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"attachedAt", &rule{
+			types: isString}},
+		{"clientId", &rule{
+			ref: &ruleCommonOfClientID}},
+		{"clientInfo", &rule{
+			ref: &ruleInitializeOfClientInfo}},
+		{"human", &rule{
+			enum: []any{true}}},
+		{"jobs", &rule{
+			types: isArray,
+			items: &rule{
+				types:   isInteger,
+				minimum: &bound{1},
+				maximum: &bound{9007199254740991}}}},
+		{"role", &rule{
+			ref: &ruleCommonOfSessionRole}},
+	}}
+
+var ruleCommonOfSessionState = rule{
+	types:                isObject,
+	required:             []string{"id", "created", "clientId", "role", "share", "lease", "jobs", "clients"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"clientId", &rule{
+			ref: &ruleCommonOfClientID}},
+		{"clients", &rule{
+			types: isArray,
+			items: &rule{
+				ref: &ruleCommonOfSessionClient}}},
+		{"created", &rule{
+			types: isString}},
+		{"id", &rule{
+			types:     isString,
+			minLength: &size{1}}},
+		{"jobs", &rule{
+			ref: &ruleCommonOfSessionJobs}},
+		{"lease", &rule{
+			ref: &ruleCommonOfSessionLease}},
+		{"name", &rule{
+			types:     isString,
+			minLength: &size{1}}},
+		{"role", &rule{
+			ref: &ruleCommonOfSessionRole}},
+		{"share", &rule{
+			ref: &ruleCommonOfSessionShare}},
 	}}
 
 var ruleCommonOfCommandID = rule{
@@ -1190,6 +1301,8 @@ var ruleEnvSetOfParams = rule{
 			ref: &ruleCommonOfMeta}},
 		{"handle", &rule{
 			ref: &ruleCommonOfHandle}},
+		{"key", &rule{
+			ref: &ruleCommonOfRequestKey}},
 		{"name", &rule{
 			ref: &ruleCommonOfEnvName}},
 		{"secret", &rule{
@@ -1207,6 +1320,8 @@ var ruleEnvSetOfResult = rule{
 			ref: &ruleCommonOfMeta}},
 		{"name", &rule{
 			ref: &ruleCommonOfEnvName}},
+		{"replayed", &rule{
+			enum: []any{true}}},
 		{"scope", &rule{
 			ref: &ruleCommonOfEnvScope}},
 		{"secret", &rule{
@@ -1230,6 +1345,8 @@ var ruleEnvUnsetOfParams = rule{
 			ref: &ruleCommonOfMeta}},
 		{"handle", &rule{
 			ref: &ruleCommonOfHandle}},
+		{"key", &rule{
+			ref: &ruleCommonOfRequestKey}},
 		{"name", &rule{
 			ref: &ruleCommonOfEnvName}},
 	}}
@@ -1243,6 +1360,8 @@ var ruleEnvUnsetOfResult = rule{
 			ref: &ruleCommonOfMeta}},
 		{"name", &rule{
 			ref: &ruleCommonOfEnvName}},
+		{"replayed", &rule{
+			enum: []any{true}}},
 		{"scope", &rule{
 			ref: &ruleCommonOfEnvScope}},
 		{"status", &rule{
@@ -1311,7 +1430,7 @@ var ruleEnvelopeOfAnyParams = rule{
 
 var ruleErrorsOfKind = rule{
 	types: isString,
-	enum:  []any{"parseError", "invalidRequest", "methodNotFound", "invalidParams", "internalError", "canceled", "notInitialized", "jobNotFound", "jobExited", "jobRunning", "nameInUse", "commandNotFound", "permissionDenied", "badWorkingDirectory", "directoryNotAllowed", "resourceUnavailable", "invalidPattern", "invalidKey", "lineTooLong", "inputQueueFull", "inputNotExpected", "confirmationDenied", "policyDenied", "limitExceeded", "ptyUnavailable", "notInteractive", "shellBusy", "shellIntegrationUnavailable", "outputFileError", "unsupported", "unsupportedVersion", "shuttingDown"}}
+	enum:  []any{"parseError", "invalidRequest", "methodNotFound", "invalidParams", "internalError", "canceled", "notInitialized", "jobNotFound", "jobExited", "jobRunning", "nameInUse", "commandNotFound", "permissionDenied", "badWorkingDirectory", "directoryNotAllowed", "resourceUnavailable", "invalidPattern", "invalidKey", "lineTooLong", "inputQueueFull", "inputNotExpected", "confirmationDenied", "policyDenied", "limitExceeded", "ptyUnavailable", "notInteractive", "shellBusy", "shellIntegrationUnavailable", "outputFileError", "unsupported", "unsupportedVersion", "shuttingDown", "sessionNotFound", "keyConflict", "resumeGap"}}
 
 var ruleErrorsOfErrorObject = rule{
 	types:                isObject,
@@ -1552,6 +1671,27 @@ var ruleErrorsOfErrorObject = rule{
 					enum: []any{json.Number("-32034")}}},
 				{"data", &rule{
 					ref: &ruleErrorsOfShuttingDownData}},
+			}},
+		&rule{
+			properties: []namedRule{
+				{"code", &rule{
+					enum: []any{json.Number("-32035")}}},
+				{"data", &rule{
+					ref: &ruleErrorsOfSessionNotFoundData}},
+			}},
+		&rule{
+			properties: []namedRule{
+				{"code", &rule{
+					enum: []any{json.Number("-32036")}}},
+				{"data", &rule{
+					ref: &ruleErrorsOfKeyConflictData}},
+			}},
+		&rule{
+			properties: []namedRule{
+				{"code", &rule{
+					enum: []any{json.Number("-32037")}}},
+				{"data", &rule{
+					ref: &ruleErrorsOfResumeGapData}},
 			}},
 	}}
 
@@ -2124,6 +2264,55 @@ var ruleErrorsOfShuttingDownData = rule{
 			ref: &ruleCommonOfOutcome}},
 	}}
 
+var ruleErrorsOfSessionNotFoundData = rule{
+	types:                isObject,
+	required:             []string{"kind", "session"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"kind", &rule{
+			enum: []any{"sessionNotFound"}}},
+		{"session", &rule{
+			types: isString}},
+	}}
+
+var ruleErrorsOfKeyConflictData = rule{
+	types:                isObject,
+	required:             []string{"kind", "key"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"key", &rule{
+			types: isString}},
+		{"kind", &rule{
+			enum: []any{"keyConflict"}}},
+	}}
+
+var ruleErrorsOfResumeGapData = rule{
+	types:                isObject,
+	required:             []string{"kind", "handle", "after", "oldest"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"after", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+		{"handle", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
+		{"kind", &rule{
+			enum: []any{"resumeGap"}}},
+		{"oldest", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+	}}
+
 var ruleExitOfParams = rule{
 	types:                isObject,
 	additionalProperties: &rule{never: true},
@@ -2178,6 +2367,8 @@ var ruleInitializeOfClientCapabilities = rule{
 		{"ack", &rule{
 			types: isBoolean}},
 		{"confirm", &rule{
+			types: isBoolean}},
+		{"ping", &rule{
 			types: isBoolean}},
 		{"secret", &rule{
 			types: isBoolean}},
@@ -2236,6 +2427,10 @@ var ruleInitializeOfLimitOptions = rule{
 			types:   isInteger,
 			minimum: &bound{1},
 			maximum: &bound{9007199254740991}}},
+		{"lostMs", &rule{
+			types:   isInteger,
+			minimum: &bound{10},
+			maximum: &bound{86400000}}},
 		{"maxJobs", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
@@ -2244,6 +2439,10 @@ var ruleInitializeOfLimitOptions = rule{
 			types:   isInteger,
 			minimum: &bound{1048576},
 			maximum: &bound{1073741824}}},
+		{"pingMs", &rule{
+			types:   isInteger,
+			minimum: &bound{10},
+			maximum: &bound{3600000}}},
 		{"screenIntervalMs", &rule{
 			types:   isInteger,
 			minimum: &bound{10},
@@ -2268,6 +2467,150 @@ var ruleInitializeOfLimitOptions = rule{
 			types:   isInteger,
 			minimum: &bound{65536},
 			maximum: &bound{1073741824}}},
+	}}
+
+var ruleInitializeOfSessionLeaseOptions = rule{
+	types: isObject,
+	properties: []namedRule{
+		{"detachedMs", &rule{
+			types:   isInteger | isNull,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+		{"idleMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+	}}
+
+var ruleInitializeOfSessionJobOptions = rule{
+	types: isObject,
+	properties: []namedRule{
+		{"graceMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+		{"onDetach", &rule{
+			ref: &ruleCommonOfOnDetach}},
+	}}
+
+var ruleInitializeOfSessionResume = rule{
+	types:    isObject,
+	required: []string{"handle"},
+	properties: []namedRule{
+		{"after", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+		{"encoding", &rule{
+			ref: &ruleCommonOfEncoding}},
+		{"events", &rule{
+			types:    isArray,
+			maxItems: &size{256},
+			items: &rule{
+				ref: &ruleCommonOfEventName}}},
+		{"from", &rule{
+			ref: &ruleJobSubscribeOfSubscribeFrom}},
+		{"handle", &rule{
+			ref: &ruleCommonOfHandle}},
+		{"queries", &rule{
+			ref: &ruleCommonOfQueries}},
+		{"whenSlow", &rule{
+			ref: &ruleCommonOfWhenSlow}},
+	}}
+
+var ruleInitializeOfSessionParams = rule{
+	types: isObject,
+	properties: []namedRule{
+		{"attach", &rule{
+			types:     isString,
+			minLength: &size{1},
+			maxLength: &size{256}}},
+		{"clientId", &rule{
+			ref: &ruleCommonOfClientID}},
+		{"human", &rule{
+			types: isBoolean}},
+		{"jobs", &rule{
+			ref: &ruleInitializeOfSessionJobOptions}},
+		{"lease", &rule{
+			ref: &ruleInitializeOfSessionLeaseOptions}},
+		{"resume", &rule{
+			types:    isArray,
+			maxItems: &size{65536},
+			items: &rule{
+				ref: &ruleInitializeOfSessionResume}}},
+		{"role", &rule{
+			ref: &ruleCommonOfSessionRole}},
+		{"share", &rule{
+			ref: &ruleCommonOfSessionShare}},
+		{"token", &rule{
+			types:     isString,
+			minLength: &size{1},
+			maxLength: &size{256}}},
+	}}
+
+var ruleInitializeOfSessionAttached = rule{
+	types: isString,
+	enum:  []any{"new", "joined", "replaced", "returned"}}
+
+var ruleInitializeOfResumedJob = rule{
+	types:                isObject,
+	required:             []string{"handle"},
+	additionalProperties: &rule{never: true},
+	oneOf: []*rule{
+		&rule{
+			required: []string{"job", "n"}},
+		&rule{
+			required: []string{"error"}},
+	},
+	properties: []namedRule{
+		{"error", &rule{
+			ref: &ruleErrorsOfErrorObject}},
+		{"handle", &rule{
+			ref: &ruleCommonOfHandle}},
+		{"job", &rule{
+			ref: &ruleCommonOfJobState}},
+		{"n", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+	}}
+
+var ruleInitializeOfAttachedSession = rule{
+	types:                isObject,
+	required:             []string{"id", "created", "clientId", "role", "attached", "share", "lease", "jobs", "clients"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"attached", &rule{
+			ref: &ruleInitializeOfSessionAttached}},
+		{"clientId", &rule{
+			ref: &ruleCommonOfClientID}},
+		{"clients", &rule{
+			types: isArray,
+			items: &rule{
+				ref: &ruleCommonOfSessionClient}}},
+		{"created", &rule{
+			types: isString}},
+		{"id", &rule{
+			types:     isString,
+			minLength: &size{1}}},
+		{"jobs", &rule{
+			ref: &ruleCommonOfSessionJobs}},
+		{"lease", &rule{
+			ref: &ruleCommonOfSessionLease}},
+		{"name", &rule{
+			types:     isString,
+			minLength: &size{1}}},
+		{"resumed", &rule{
+			types: isArray,
+			items: &rule{
+				ref: &ruleInitializeOfResumedJob}}},
+		{"role", &rule{
+			ref: &ruleCommonOfSessionRole}},
+		{"share", &rule{
+			ref: &ruleCommonOfSessionShare}},
+		{"token", &rule{
+			types:     isString,
+			minLength: &size{1}}},
 	}}
 
 var ruleInitializeOfPersistMode = rule{
@@ -2440,6 +2783,26 @@ var ruleInitializeOfLevelSupport = rule{
 	types: isString,
 	enum:  []any{"none", "partial", "full"}}
 
+var ruleInitializeOfSessionSupport = rule{
+	types:    isObject,
+	required: []string{"survives", "roles", "keys"},
+	properties: []namedRule{
+		{"keys", &rule{
+			types: isBoolean}},
+		{"maxLeaseMs", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
+		{"roles", &rule{
+			types: isArray,
+			items: &rule{
+				types: isString}}},
+		{"survives", &rule{
+			types: isArray,
+			items: &rule{
+				types: isString}}},
+	}}
+
 var ruleInitializeOfCapabilities = rule{
 	types:    isObject,
 	required: []string{"framings", "modes", "methods", "events", "conditions", "keys", "encodings", "readFormats", "waitFormats", "treeControl", "inputDetection", "screen", "signals", "ack", "confirm", "levels"},
@@ -2518,6 +2881,8 @@ var ruleInitializeOfCapabilities = rule{
 			types: isBoolean}},
 		{"secretInput", &rule{
 			types: isBoolean}},
+		{"sessions", &rule{
+			ref: &ruleInitializeOfSessionSupport}},
 		{"shellIntegration", &rule{
 			types: isArray,
 			items: &rule{
@@ -2581,6 +2946,10 @@ var ruleInitializeOfLimits = rule{
 			types:   isInteger,
 			minimum: &bound{1},
 			maximum: &bound{9007199254740991}}},
+		{"lostMs", &rule{
+			types:   isInteger,
+			minimum: &bound{10},
+			maximum: &bound{86400000}}},
 		{"maxJobs", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
@@ -2589,6 +2958,10 @@ var ruleInitializeOfLimits = rule{
 			types:   isInteger,
 			minimum: &bound{1048576},
 			maximum: &bound{1073741824}}},
+		{"pingMs", &rule{
+			types:   isInteger,
+			minimum: &bound{10},
+			maximum: &bound{3600000}}},
 		{"screenIntervalMs", &rule{
 			types:   isInteger,
 			minimum: &bound{10},
@@ -2698,6 +3071,8 @@ var ruleInitializeOfParams = rule{
 			types:     isString,
 			minLength: &size{1},
 			pattern:   &pattern{source: "^[^\x00]*$"}}},
+		{"session", &rule{
+			ref: &ruleInitializeOfSessionParams}},
 	}}
 
 var ruleInitializeOfResult = rule{
@@ -2719,6 +3094,8 @@ var ruleInitializeOfResult = rule{
 			types: isString}},
 		{"serverInfo", &rule{
 			ref: &ruleInitializeOfServerInfo}},
+		{"session", &rule{
+			ref: &ruleInitializeOfAttachedSession}},
 		{"sessionId", &rule{
 			types:     isString,
 			minLength: &size{1}}},
@@ -2771,6 +3148,10 @@ var ruleJobClosedOfParams = rule{
 			types:   isInteger,
 			minimum: &bound{1},
 			maximum: &bound{9007199254740991}}},
+		{"n", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
 		{"seq", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
@@ -2806,6 +3187,10 @@ var ruleJobCommandFinishedOfParams = rule{
 			minimum: &bound{0},
 			maximum: &bound{4294967295}}},
 		{"handle", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
+		{"n", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
 			maximum: &bound{9007199254740991}}},
@@ -2874,6 +3259,8 @@ var ruleJobExecOfParams = rule{
 			ref: &ruleCommonOfHandle}},
 		{"ifBusy", &rule{
 			ref: &ruleJobExecOfIfBusy}},
+		{"key", &rule{
+			ref: &ruleCommonOfRequestKey}},
 		{"onTimeout", &rule{
 			ref: &ruleJobExecOfExecTimeout}},
 		{"timeoutMs", &rule{
@@ -2921,6 +3308,8 @@ var ruleJobExecOfResult = rule{
 			ref: &ruleCommonOfOutputRange}},
 		{"replaced", &rule{
 			types: isBoolean}},
+		{"replayed", &rule{
+			enum: []any{true}}},
 		{"truncated", &rule{
 			ref: &ruleCommonOfTruncated}},
 	}}
@@ -2948,6 +3337,10 @@ var ruleJobExitedOfParams = rule{
 			maximum: &bound{9007199254740991}}},
 		{"hint", &rule{
 			ref: &ruleCommonOfHint}},
+		{"n", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
 		{"seq", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
@@ -3081,6 +3474,8 @@ var ruleJobKillOfParams = rule{
 			maxLength: &size{256}}},
 		{"handle", &rule{
 			ref: &ruleCommonOfHandle}},
+		{"key", &rule{
+			ref: &ruleCommonOfRequestKey}},
 	},
 	oneOf: []*rule{
 		&rule{
@@ -3112,6 +3507,8 @@ var ruleJobKillOfResult = rule{
 			maxItems: &size{64},
 			items: &rule{
 				types: isString}}},
+		{"replayed", &rule{
+			enum: []any{true}}},
 		{"signals", &rule{
 			types: isArray,
 			items: &rule{
@@ -3225,6 +3622,10 @@ var ruleJobPatternMatchedOfParams = rule{
 			types: isString}},
 		{"match", &rule{
 			types: isString}},
+		{"n", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
 		{"named", &rule{
 			types: isObject,
 			additionalProperties: &rule{
@@ -3330,6 +3731,8 @@ var ruleJobRemoveOfParams = rule{
 			ref: &ruleCommonOfHandle}},
 		{"keepFiles", &rule{
 			types: isBoolean}},
+		{"key", &rule{
+			ref: &ruleCommonOfRequestKey}},
 	}}
 
 var ruleJobRemoveOfResult = rule{
@@ -3338,6 +3741,8 @@ var ruleJobRemoveOfResult = rule{
 	properties: []namedRule{
 		{"_meta", &rule{
 			ref: &ruleCommonOfMeta}},
+		{"replayed", &rule{
+			enum: []any{true}}},
 	}}
 
 var ruleJobResizeOfParams = rule{
@@ -3353,6 +3758,8 @@ var ruleJobResizeOfParams = rule{
 			maximum: &bound{65535}}},
 		{"handle", &rule{
 			ref: &ruleCommonOfHandle}},
+		{"key", &rule{
+			ref: &ruleCommonOfRequestKey}},
 		{"rows", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
@@ -3365,6 +3772,8 @@ var ruleJobResizeOfResult = rule{
 	properties: []namedRule{
 		{"_meta", &rule{
 			ref: &ruleCommonOfMeta}},
+		{"replayed", &rule{
+			enum: []any{true}}},
 	}}
 
 var ruleJobRunOfOnTimeout = rule{
@@ -3414,6 +3823,10 @@ var ruleJobRunOfParams = rule{
 		{"description", &rule{
 			types:     isString,
 			maxLength: &size{4096}}},
+		{"detachGraceMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
 		{"drainMs", &rule{
 			types:   isInteger,
 			minimum: &bound{0},
@@ -3431,6 +3844,8 @@ var ruleJobRunOfParams = rule{
 			types:     isString,
 			minLength: &size{1},
 			maxLength: &size{256}}},
+		{"key", &rule{
+			ref: &ruleCommonOfRequestKey}},
 		{"killAfterMs", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
@@ -3447,6 +3862,8 @@ var ruleJobRunOfParams = rule{
 			ref: &ruleCommonOfMode}},
 		{"name", &rule{
 			ref: &ruleCommonOfJobName}},
+		{"onDetach", &rule{
+			ref: &ruleCommonOfOnDetach}},
 		{"onTimeout", &rule{
 			ref: &ruleJobRunOfOnTimeout}},
 		{"profile", &rule{
@@ -3508,6 +3925,8 @@ var ruleJobRunOfResult = rule{
 			types: isString}},
 		{"outputComplete", &rule{
 			types: isBoolean}},
+		{"replayed", &rule{
+			enum: []any{true}}},
 		{"stderr", &rule{
 			types: isString}},
 		{"stderrBase64", &rule{
@@ -3953,6 +4372,34 @@ var ruleJobSearchOfResult = rule{
 			types: isBoolean}},
 	}}
 
+var ruleJobSetOfParams = rule{
+	types:                isObject,
+	required:             []string{"handle"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"detachGraceMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+		{"handle", &rule{
+			ref: &ruleCommonOfHandle}},
+		{"onDetach", &rule{
+			ref: &ruleCommonOfOnDetach}},
+	}}
+
+var ruleJobSetOfResult = rule{
+	types:                isObject,
+	required:             []string{"job"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"job", &rule{
+			ref: &ruleCommonOfJobInfo}},
+	}}
+
 var ruleJobSignalOfSignalTarget = rule{
 	types: isString,
 	enum:  []any{"foreground", "leader", "tree"}}
@@ -3989,6 +4436,8 @@ var ruleJobSignalOfParams = rule{
 			maxLength: &size{256}}},
 		{"handle", &rule{
 			ref: &ruleCommonOfHandle}},
+		{"key", &rule{
+			ref: &ruleCommonOfRequestKey}},
 		{"signal", &rule{
 			types:     isString,
 			minLength: &size{1},
@@ -4018,6 +4467,8 @@ var ruleJobSignalOfResult = rule{
 			maxItems: &size{64},
 			items: &rule{
 				types: isString}}},
+		{"replayed", &rule{
+			enum: []any{true}}},
 	}}
 
 var ruleJobStartOfShellIntegrationMode = rule{
@@ -4059,6 +4510,10 @@ var ruleJobStartOfParams = rule{
 		{"description", &rule{
 			types:     isString,
 			maxLength: &size{4096}}},
+		{"detachGraceMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
 		{"env", &rule{
 			ref: &ruleCommonOfEnvironment}},
 		{"events", &rule{
@@ -4070,6 +4525,8 @@ var ruleJobStartOfParams = rule{
 			types:     isString,
 			minLength: &size{1},
 			maxLength: &size{256}}},
+		{"key", &rule{
+			ref: &ruleCommonOfRequestKey}},
 		{"killAfterMs", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
@@ -4080,6 +4537,8 @@ var ruleJobStartOfParams = rule{
 			ref: &ruleCommonOfMode}},
 		{"name", &rule{
 			ref: &ruleCommonOfJobName}},
+		{"onDetach", &rule{
+			ref: &ruleCommonOfOnDetach}},
 		{"profile", &rule{
 			ref: &ruleCommonOfProfileName}},
 		{"queries", &rule{
@@ -4126,6 +4585,8 @@ var ruleJobStartOfResult = rule{
 			ref: &ruleCommonOfJobInfo}},
 		{"outcome", &rule{
 			ref: &ruleCommonOfOutcome}},
+		{"replayed", &rule{
+			enum: []any{true}}},
 	}}
 
 var ruleJobStartedOfParams = rule{
@@ -4141,6 +4602,10 @@ var ruleJobStartedOfParams = rule{
 			maximum: &bound{9007199254740991}}},
 		{"job", &rule{
 			ref: &ruleCommonOfJobInfo}},
+		{"n", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
 		{"requestId", &rule{
 			ref: &ruleCommonOfRequestID}},
 		{"seq", &rule{
@@ -4197,6 +4662,10 @@ var ruleJobStateChangedOfParams = rule{
 			types:   isInteger,
 			minimum: &bound{1},
 			maximum: &bound{9007199254740991}}},
+		{"n", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
 		{"outputFileError", &rule{
 			ref: &ruleCommonOfOutputFileError}},
 		{"seq", &rule{
@@ -4232,6 +4701,10 @@ var ruleJobSubscribeOfSubscribeFrom = rule{
 			ref: &ruleJobSubscribeOfSubscribeFromKeyword},
 	}}
 
+var ruleJobSubscribeOfWhenDetached = rule{
+	types: isString,
+	enum:  []any{"spool", "hold"}}
+
 var ruleJobSubscribeOfParams = rule{
 	types:                isObject,
 	required:             []string{"handle"},
@@ -4239,6 +4712,10 @@ var ruleJobSubscribeOfParams = rule{
 	properties: []namedRule{
 		{"_meta", &rule{
 			ref: &ruleCommonOfMeta}},
+		{"after", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
 		{"encoding", &rule{
 			ref: &ruleCommonOfEncoding}},
 		{"events", &rule{
@@ -4252,6 +4729,8 @@ var ruleJobSubscribeOfParams = rule{
 			ref: &ruleCommonOfHandle}},
 		{"queries", &rule{
 			ref: &ruleCommonOfQueries}},
+		{"whenDetached", &rule{
+			ref: &ruleJobSubscribeOfWhenDetached}},
 		{"whenSlow", &rule{
 			ref: &ruleCommonOfWhenSlow}},
 	}}
@@ -4264,6 +4743,10 @@ var ruleJobSubscribeOfResult = rule{
 			ref: &ruleCommonOfMeta}},
 		{"job", &rule{
 			ref: &ruleCommonOfJobState}},
+		{"n", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
 	}}
 
 var ruleJobUnsubscribeOfParams = rule{
@@ -4366,6 +4849,10 @@ var ruleJobWaitingForInputOfParams = rule{
 			maximum: &bound{9007199254740991}}},
 		{"kind", &rule{
 			ref: &ruleCommonOfInputKind}},
+		{"n", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
 		{"pid", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
@@ -4439,6 +4926,10 @@ var ruleJobWatchRemovedOfParams = rule{
 		{"_meta", &rule{
 			ref: &ruleCommonOfMeta}},
 		{"handle", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
+		{"n", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
 			maximum: &bound{9007199254740991}}},
@@ -4553,6 +5044,8 @@ var ruleJobWriteOfParams = rule{
 			maxLength: &size{256}}},
 		{"input", &rule{
 			types: isString}},
+		{"key", &rule{
+			ref: &ruleCommonOfRequestKey}},
 		{"keys", &rule{
 			types:    isArray,
 			maxItems: &size{4096},
@@ -4584,6 +5077,8 @@ var ruleJobWriteOfResult = rule{
 			maximum: &bound{9007199254740991}}},
 		{"outcome", &rule{
 			ref: &ruleCommonOfOutcome}},
+		{"replayed", &rule{
+			enum: []any{true}}},
 	}}
 
 var ruleLogMessageOfLogLevel = rule{
@@ -4601,6 +5096,18 @@ var ruleLogMessageOfParams = rule{
 			ref: &ruleLogMessageOfLogLevel}},
 		{"text", &rule{
 			types: isString}},
+	}}
+
+var rulePingOfParams = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"t", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
 	}}
 
 var rulePlatformGetOfShellFamily = rule{
@@ -4688,6 +5195,18 @@ var rulePlatformGetOfResult = rule{
 		{"version", &rule{
 			types:     isString,
 			minLength: &size{1}}},
+	}}
+
+var rulePongOfParams = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"t", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
 	}}
 
 var ruleServerStatsOfStatsJobs = rule{
@@ -4873,6 +5392,152 @@ var ruleServerStatsOfResult = rule{
 			maximum: &bound{9007199254740991}}},
 	}}
 
+var ruleSessionClientJoinedOfParams = rule{
+	types:                isObject,
+	required:             []string{"client"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"client", &rule{
+			ref: &ruleCommonOfSessionClient}},
+	}}
+
+var ruleSessionClientLeftOfSessionLeaveReason = rule{
+	types: isString,
+	enum:  []any{"detached", "lost", "replaced"}}
+
+var ruleSessionClientLeftOfParams = rule{
+	types:                isObject,
+	required:             []string{"clientId", "reason"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"clientId", &rule{
+			ref: &ruleCommonOfClientID}},
+		{"endsAt", &rule{
+			types: isString}},
+		{"jobs", &rule{
+			types: isArray,
+			items: &rule{
+				types:   isInteger,
+				minimum: &bound{1},
+				maximum: &bound{9007199254740991}}}},
+		{"reason", &rule{
+			ref: &ruleSessionClientLeftOfSessionLeaveReason}},
+	}}
+
+var ruleSessionDetachOfParams = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+	}}
+
+var ruleSessionDetachOfResult = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+	}}
+
+var ruleSessionEndOfParams = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+	}}
+
+var ruleSessionEndOfResult = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+	}}
+
+var ruleSessionGetOfParams = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+	}}
+
+var ruleSessionGetOfResult = rule{
+	types:                isObject,
+	required:             []string{"session"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"session", &rule{
+			ref: &ruleCommonOfSessionState}},
+	}}
+
+var ruleSessionReplacedOfParams = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+	}}
+
+var ruleSessionSetOfSessionLeaseChange = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"detachedMs", &rule{
+			types:   isInteger | isNull,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+		{"idleMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+	}}
+
+var ruleSessionSetOfSessionJobsChange = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"graceMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+		{"onDetach", &rule{
+			ref: &ruleCommonOfOnDetach}},
+	}}
+
+var ruleSessionSetOfParams = rule{
+	types:                isObject,
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"jobs", &rule{
+			ref: &ruleSessionSetOfSessionJobsChange}},
+		{"lease", &rule{
+			ref: &ruleSessionSetOfSessionLeaseChange}},
+		{"share", &rule{
+			ref: &ruleCommonOfSessionShare}},
+	}}
+
+var ruleSessionSetOfResult = rule{
+	types:                isObject,
+	required:             []string{"session"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"session", &rule{
+			ref: &ruleCommonOfSessionState}},
+	}}
+
 var ruleShutdownOfParams = rule{
 	types:                isObject,
 	additionalProperties: &rule{never: true},
@@ -4898,6 +5563,7 @@ var rules = []namedRule{
 	{"client-confirm#/$defs/result", &ruleClientConfirmOfResult},
 	{"client-secret#/$defs/params", &ruleClientSecretOfParams},
 	{"client-secret#/$defs/result", &ruleClientSecretOfResult},
+	{"common#/$defs/clientId", &ruleCommonOfClientID},
 	{"common#/$defs/commandId", &ruleCommonOfCommandID},
 	{"common#/$defs/commandOrigin", &ruleCommonOfCommandOrigin},
 	{"common#/$defs/condition", &ruleCommonOfCondition},
@@ -4933,6 +5599,7 @@ var rules = []namedRule{
 	{"common#/$defs/match", &ruleCommonOfMatch},
 	{"common#/$defs/meta", &ruleCommonOfMeta},
 	{"common#/$defs/mode", &ruleCommonOfMode},
+	{"common#/$defs/onDetach", &ruleCommonOfOnDetach},
 	{"common#/$defs/outcome", &ruleCommonOfOutcome},
 	{"common#/$defs/outcomeOutput", &ruleCommonOfOutcomeOutput},
 	{"common#/$defs/outcomeReason", &ruleCommonOfOutcomeReason},
@@ -4945,8 +5612,15 @@ var rules = []namedRule{
 	{"common#/$defs/profileName", &ruleCommonOfProfileName},
 	{"common#/$defs/queries", &ruleCommonOfQueries},
 	{"common#/$defs/requestId", &ruleCommonOfRequestID},
+	{"common#/$defs/requestKey", &ruleCommonOfRequestKey},
 	{"common#/$defs/revision", &ruleCommonOfRevision},
 	{"common#/$defs/screenCursor", &ruleCommonOfScreenCursor},
+	{"common#/$defs/sessionClient", &ruleCommonOfSessionClient},
+	{"common#/$defs/sessionJobs", &ruleCommonOfSessionJobs},
+	{"common#/$defs/sessionLease", &ruleCommonOfSessionLease},
+	{"common#/$defs/sessionRole", &ruleCommonOfSessionRole},
+	{"common#/$defs/sessionShare", &ruleCommonOfSessionShare},
+	{"common#/$defs/sessionState", &ruleCommonOfSessionState},
 	{"common#/$defs/shellCommand", &ruleCommonOfShellCommand},
 	{"common#/$defs/shellFeatures", &ruleCommonOfShellFeatures},
 	{"common#/$defs/status", &ruleCommonOfStatus},
@@ -5005,6 +5679,7 @@ var rules = []namedRule{
 	{"errors#/$defs/jobExitedData", &ruleErrorsOfJobExitedData},
 	{"errors#/$defs/jobNotFoundData", &ruleErrorsOfJobNotFoundData},
 	{"errors#/$defs/jobRunningData", &ruleErrorsOfJobRunningData},
+	{"errors#/$defs/keyConflictData", &ruleErrorsOfKeyConflictData},
 	{"errors#/$defs/kind", &ruleErrorsOfKind},
 	{"errors#/$defs/limitExceededData", &ruleErrorsOfLimitExceededData},
 	{"errors#/$defs/lineTooLongData", &ruleErrorsOfLineTooLongData},
@@ -5018,6 +5693,8 @@ var rules = []namedRule{
 	{"errors#/$defs/policyDeniedData", &ruleErrorsOfPolicyDeniedData},
 	{"errors#/$defs/ptyUnavailableData", &ruleErrorsOfPtyUnavailableData},
 	{"errors#/$defs/resourceUnavailableData", &ruleErrorsOfResourceUnavailableData},
+	{"errors#/$defs/resumeGapData", &ruleErrorsOfResumeGapData},
+	{"errors#/$defs/sessionNotFoundData", &ruleErrorsOfSessionNotFoundData},
 	{"errors#/$defs/shellBusyData", &ruleErrorsOfShellBusyData},
 	{"errors#/$defs/shellIntegrationUnavailableData", &ruleErrorsOfShellIntegrationUnavailableData},
 	{"errors#/$defs/shuttingDownData", &ruleErrorsOfShuttingDownData},
@@ -5026,6 +5703,7 @@ var rules = []namedRule{
 	{"exit#/$defs/params", &ruleExitOfParams},
 	{"info#/$defs/lostInfo", &ruleInfoOfLostInfo},
 	{"info#/$defs/storedInfo", &ruleInfoOfStoredInfo},
+	{"initialize#/$defs/attachedSession", &ruleInitializeOfAttachedSession},
 	{"initialize#/$defs/capabilities", &ruleInitializeOfCapabilities},
 	{"initialize#/$defs/clientCapabilities", &ruleInitializeOfClientCapabilities},
 	{"initialize#/$defs/clientInfo", &ruleInitializeOfClientInfo},
@@ -5048,9 +5726,16 @@ var rules = []namedRule{
 	{"initialize#/$defs/platform", &ruleInitializeOfPlatform},
 	{"initialize#/$defs/policy", &ruleInitializeOfPolicy},
 	{"initialize#/$defs/result", &ruleInitializeOfResult},
+	{"initialize#/$defs/resumedJob", &ruleInitializeOfResumedJob},
 	{"initialize#/$defs/screenCapabilities", &ruleInitializeOfScreenCapabilities},
 	{"initialize#/$defs/secretInput", &ruleInitializeOfSecretInput},
 	{"initialize#/$defs/serverInfo", &ruleInitializeOfServerInfo},
+	{"initialize#/$defs/sessionAttached", &ruleInitializeOfSessionAttached},
+	{"initialize#/$defs/sessionJobOptions", &ruleInitializeOfSessionJobOptions},
+	{"initialize#/$defs/sessionLeaseOptions", &ruleInitializeOfSessionLeaseOptions},
+	{"initialize#/$defs/sessionParams", &ruleInitializeOfSessionParams},
+	{"initialize#/$defs/sessionResume", &ruleInitializeOfSessionResume},
+	{"initialize#/$defs/sessionSupport", &ruleInitializeOfSessionSupport},
 	{"initialize#/$defs/treeControl", &ruleInitializeOfTreeControl},
 	{"initialize#/$defs/treeControlKind", &ruleInitializeOfTreeControlKind},
 	{"initialize#/$defs/warning", &ruleInitializeOfWarning},
@@ -5106,6 +5791,8 @@ var rules = []namedRule{
 	{"job-search#/$defs/searchMatch", &ruleJobSearchOfSearchMatch},
 	{"job-search#/$defs/searchTarget", &ruleJobSearchOfSearchTarget},
 	{"job-search#/$defs/searched", &ruleJobSearchOfSearched},
+	{"job-set#/$defs/params", &ruleJobSetOfParams},
+	{"job-set#/$defs/result", &ruleJobSetOfResult},
 	{"job-signal#/$defs/params", &ruleJobSignalOfParams},
 	{"job-signal#/$defs/result", &ruleJobSignalOfResult},
 	{"job-signal#/$defs/signalReport", &ruleJobSignalOfSignalReport},
@@ -5121,6 +5808,7 @@ var rules = []namedRule{
 	{"job-subscribe#/$defs/result", &ruleJobSubscribeOfResult},
 	{"job-subscribe#/$defs/subscribeFrom", &ruleJobSubscribeOfSubscribeFrom},
 	{"job-subscribe#/$defs/subscribeFromKeyword", &ruleJobSubscribeOfSubscribeFromKeyword},
+	{"job-subscribe#/$defs/whenDetached", &ruleJobSubscribeOfWhenDetached},
 	{"job-unsubscribe#/$defs/params", &ruleJobUnsubscribeOfParams},
 	{"job-unsubscribe#/$defs/result", &ruleJobUnsubscribeOfResult},
 	{"job-unwatch#/$defs/params", &ruleJobUnwatchOfParams},
@@ -5141,10 +5829,12 @@ var rules = []namedRule{
 	{"job-write#/$defs/sendItem", &ruleJobWriteOfSendItem},
 	{"log-message#/$defs/logLevel", &ruleLogMessageOfLogLevel},
 	{"log-message#/$defs/params", &ruleLogMessageOfParams},
+	{"ping#/$defs/params", &rulePingOfParams},
 	{"platform-get#/$defs/installedShell", &rulePlatformGetOfInstalledShell},
 	{"platform-get#/$defs/params", &rulePlatformGetOfParams},
 	{"platform-get#/$defs/result", &rulePlatformGetOfResult},
 	{"platform-get#/$defs/shellFamily", &rulePlatformGetOfShellFamily},
+	{"pong#/$defs/params", &rulePongOfParams},
 	{"server-stats#/$defs/jobStats", &ruleServerStatsOfJobStats},
 	{"server-stats#/$defs/params", &ruleServerStatsOfParams},
 	{"server-stats#/$defs/result", &ruleServerStatsOfResult},
@@ -5153,6 +5843,20 @@ var rules = []namedRule{
 	{"server-stats#/$defs/statsProcess", &ruleServerStatsOfStatsProcess},
 	{"server-stats#/$defs/statsSpool", &ruleServerStatsOfStatsSpool},
 	{"server-stats#/$defs/streamStats", &ruleServerStatsOfStreamStats},
+	{"session-clientJoined#/$defs/params", &ruleSessionClientJoinedOfParams},
+	{"session-clientLeft#/$defs/params", &ruleSessionClientLeftOfParams},
+	{"session-clientLeft#/$defs/sessionLeaveReason", &ruleSessionClientLeftOfSessionLeaveReason},
+	{"session-detach#/$defs/params", &ruleSessionDetachOfParams},
+	{"session-detach#/$defs/result", &ruleSessionDetachOfResult},
+	{"session-end#/$defs/params", &ruleSessionEndOfParams},
+	{"session-end#/$defs/result", &ruleSessionEndOfResult},
+	{"session-get#/$defs/params", &ruleSessionGetOfParams},
+	{"session-get#/$defs/result", &ruleSessionGetOfResult},
+	{"session-replaced#/$defs/params", &ruleSessionReplacedOfParams},
+	{"session-set#/$defs/params", &ruleSessionSetOfParams},
+	{"session-set#/$defs/result", &ruleSessionSetOfResult},
+	{"session-set#/$defs/sessionJobsChange", &ruleSessionSetOfSessionJobsChange},
+	{"session-set#/$defs/sessionLeaseChange", &ruleSessionSetOfSessionLeaseChange},
 	{"shutdown#/$defs/params", &ruleShutdownOfParams},
 	{"shutdown#/$defs/result", &ruleShutdownOfResult},
 }
@@ -5160,48 +5864,58 @@ var rules = []namedRule{
 // methodTable holds every method that has a schema, sorted by name.
 var methodTable = []Method{
 	{Name: "$/cancelRequest", Kind: "notification", From: "both", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
+	{Name: "$/ping", Kind: "notification", From: "both", Level: "sessions", HasParams: true, HasResult: false, Errors: []string(nil)},
+	{Name: "$/pong", Kind: "notification", From: "both", Level: "sessions", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "client/confirm", Kind: "request", From: "server", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"methodNotFound"}},
 	{Name: "client/secret", Kind: "request", From: "server", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"methodNotFound"}},
 	{Name: "env/get", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "shellBusy", "shellIntegrationUnavailable", "notInitialized", "shuttingDown", "canceled"}},
 	{Name: "env/list", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "shellBusy", "shellIntegrationUnavailable", "notInitialized", "shuttingDown", "canceled"}},
-	{Name: "env/set", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "limitExceeded", "confirmationDenied", "policyDenied", "shellBusy", "shellIntegrationUnavailable", "unsupported", "notInitialized", "shuttingDown", "canceled"}},
-	{Name: "env/unset", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "limitExceeded", "confirmationDenied", "shellBusy", "shellIntegrationUnavailable", "unsupported", "notInitialized", "shuttingDown", "canceled"}},
+	{Name: "env/set", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "limitExceeded", "confirmationDenied", "policyDenied", "shellBusy", "shellIntegrationUnavailable", "unsupported", "keyConflict", "notInitialized", "shuttingDown", "canceled"}},
+	{Name: "env/unset", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "limitExceeded", "confirmationDenied", "shellBusy", "shellIntegrationUnavailable", "unsupported", "policyDenied", "keyConflict", "notInitialized", "shuttingDown", "canceled"}},
 	{Name: "exit", Kind: "notification", From: "client", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
-	{Name: "initialize", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidRequest", "invalidParams", "unsupportedVersion", "badWorkingDirectory", "resourceUnavailable", "outputFileError"}},
+	{Name: "initialize", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidRequest", "invalidParams", "unsupportedVersion", "badWorkingDirectory", "resourceUnavailable", "outputFileError", "sessionNotFound", "policyDenied"}},
 	{Name: "initialized", Kind: "notification", From: "client", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/ack", Kind: "notification", From: "client", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/closed", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/commandFinished", Kind: "notification", From: "server", Level: "terminal", HasParams: true, HasResult: false, Errors: []string(nil)},
-	{Name: "job/exec", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "shellBusy", "shellIntegrationUnavailable", "confirmationDenied", "policyDenied", "invalidPattern", "limitExceeded", "unsupported", "canceled", "notInitialized", "shuttingDown"}},
+	{Name: "job/exec", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "shellBusy", "shellIntegrationUnavailable", "confirmationDenied", "policyDenied", "invalidPattern", "limitExceeded", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/exited", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/get", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "notInitialized", "shuttingDown"}},
 	{Name: "job/history", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "shellIntegrationUnavailable", "canceled", "notInitialized", "shuttingDown"}},
-	{Name: "job/kill", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "confirmationDenied", "policyDenied", "canceled", "notInitialized", "shuttingDown"}},
+	{Name: "job/kill", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "confirmationDenied", "policyDenied", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/list", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "notInitialized", "shuttingDown"}},
 	{Name: "job/output", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/patternMatched", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/read", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "resourceUnavailable", "outputFileError", "canceled", "notInitialized", "shuttingDown"}},
-	{Name: "job/remove", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobRunning", "outputFileError", "notInitialized", "shuttingDown"}},
-	{Name: "job/resize", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "notInteractive", "notInitialized", "shuttingDown"}},
-	{Name: "job/run", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "commandNotFound", "permissionDenied", "badWorkingDirectory", "directoryNotAllowed", "confirmationDenied", "policyDenied", "resourceUnavailable", "ptyUnavailable", "outputFileError", "nameInUse", "invalidPattern", "limitExceeded", "unsupported", "notInitialized", "shuttingDown", "canceled"}},
+	{Name: "job/remove", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobRunning", "outputFileError", "policyDenied", "unsupported", "keyConflict", "notInitialized", "shuttingDown"}},
+	{Name: "job/resize", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "notInteractive", "policyDenied", "unsupported", "keyConflict", "notInitialized", "shuttingDown"}},
+	{Name: "job/run", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "commandNotFound", "permissionDenied", "badWorkingDirectory", "directoryNotAllowed", "confirmationDenied", "policyDenied", "resourceUnavailable", "ptyUnavailable", "outputFileError", "nameInUse", "invalidPattern", "limitExceeded", "unsupported", "keyConflict", "notInitialized", "shuttingDown", "canceled"}},
 	{Name: "job/screen", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "notInteractive", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/screenChanged", Kind: "notification", From: "server", Level: "terminal", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/search", Kind: "request", From: "client", Level: "store", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "invalidPattern", "limitExceeded", "resourceUnavailable", "outputFileError", "canceled", "notInitialized", "shuttingDown"}},
-	{Name: "job/signal", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "confirmationDenied", "policyDenied", "jobExited", "unsupported", "canceled", "notInitialized", "shuttingDown"}},
-	{Name: "job/start", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "commandNotFound", "permissionDenied", "badWorkingDirectory", "directoryNotAllowed", "confirmationDenied", "policyDenied", "resourceUnavailable", "ptyUnavailable", "outputFileError", "nameInUse", "invalidPattern", "limitExceeded", "unsupported", "notInitialized", "shuttingDown", "canceled"}},
+	{Name: "job/set", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "policyDenied", "unsupported", "notInitialized", "shuttingDown"}},
+	{Name: "job/signal", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "confirmationDenied", "policyDenied", "jobExited", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
+	{Name: "job/start", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "commandNotFound", "permissionDenied", "badWorkingDirectory", "directoryNotAllowed", "confirmationDenied", "policyDenied", "resourceUnavailable", "ptyUnavailable", "outputFileError", "nameInUse", "invalidPattern", "limitExceeded", "unsupported", "keyConflict", "notInitialized", "shuttingDown", "canceled"}},
 	{Name: "job/started", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/stateChanged", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
-	{Name: "job/subscribe", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "notInitialized", "shuttingDown"}},
+	{Name: "job/subscribe", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "resumeGap", "unsupported", "notInitialized", "shuttingDown"}},
 	{Name: "job/unsubscribe", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "notInitialized", "shuttingDown"}},
-	{Name: "job/unwatch", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "notInitialized", "shuttingDown"}},
+	{Name: "job/unwatch", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "policyDenied", "notInitialized", "shuttingDown"}},
 	{Name: "job/wait", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "invalidPattern", "shellIntegrationUnavailable", "unsupported", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/waitingForInput", Kind: "notification", From: "server", Level: "terminal", HasParams: true, HasResult: false, Errors: []string(nil)},
-	{Name: "job/watch", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "invalidPattern", "notInitialized", "shuttingDown"}},
+	{Name: "job/watch", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "invalidPattern", "policyDenied", "notInitialized", "shuttingDown"}},
 	{Name: "job/watchRemoved", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
-	{Name: "job/write", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "notInteractive", "invalidKey", "lineTooLong", "inputQueueFull", "inputNotExpected", "confirmationDenied", "policyDenied", "invalidPattern", "shellIntegrationUnavailable", "unsupported", "canceled", "notInitialized", "shuttingDown"}},
+	{Name: "job/write", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "notInteractive", "invalidKey", "lineTooLong", "inputQueueFull", "inputNotExpected", "confirmationDenied", "policyDenied", "invalidPattern", "shellIntegrationUnavailable", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "log/message", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "platform/get", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "notInitialized", "shuttingDown", "canceled"}},
 	{Name: "server/stats", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "notInitialized", "shuttingDown"}},
+	{Name: "session/clientJoined", Kind: "notification", From: "server", Level: "sessions", HasParams: true, HasResult: false, Errors: []string(nil)},
+	{Name: "session/clientLeft", Kind: "notification", From: "server", Level: "sessions", HasParams: true, HasResult: false, Errors: []string(nil)},
+	{Name: "session/detach", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "unsupported", "notInitialized", "shuttingDown"}},
+	{Name: "session/end", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "policyDenied", "unsupported", "notInitialized", "shuttingDown"}},
+	{Name: "session/get", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "unsupported", "notInitialized", "shuttingDown"}},
+	{Name: "session/replaced", Kind: "notification", From: "server", Level: "sessions", HasParams: true, HasResult: false, Errors: []string(nil)},
+	{Name: "session/set", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "policyDenied", "unsupported", "notInitialized", "shuttingDown"}},
 	{Name: "shutdown", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"notInitialized", "invalidRequest", "invalidParams", "shuttingDown"}},
 }
 
@@ -5239,4 +5953,7 @@ var kindTable = []ErrorKind{
 	{Kind: "unsupported", Code: -32032},
 	{Kind: "unsupportedVersion", Code: -32033},
 	{Kind: "shuttingDown", Code: -32034},
+	{Kind: "sessionNotFound", Code: -32035},
+	{Kind: "keyConflict", Code: -32036},
+	{Kind: "resumeGap", Code: -32037},
 }

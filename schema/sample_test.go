@@ -25,6 +25,7 @@ var sampleTexts = []struct{ prefix, text string }{
 	{"^[^\\s\x00;&", "ll"},
 	{"^[^\x00]", "text ü"},
 	{"^[^\x00-\x1f", "hunter2"},
+	{"^[!-~]", "editor-1"},
 }
 
 func samplesOf(node document, full bool) []any {

@@ -288,10 +288,11 @@ type LimitInfo struct {
 
 // ExitReason: exited: by itself. signaled: by a signal from elsewhere. killed: by a
 // client. timeout: by the timeoutMs of job/run, by killAfterMs or by jobTimeoutMs. limit:
-// by a limit (see limit). shutdown: by the server's end. lost: the server lost track of
-// the job, so how it ended is unknown. The reason is settled before a signal is sent, so
-// a kill never looks like a crash: a job that handles TERM and exits with 0 is killed
-// with code 0.
+// by a limit (see limit). shutdown: by the server's end. detached: its client was away
+// from the session for too long, or the session's lease has ended. lost: the server lost
+// track of the job, so how it ended is unknown. The reason is settled before a signal is
+// sent, so a kill never looks like a crash: a job that handles TERM and exits with 0 is
+// killed with code 0.
 type ExitReason string
 
 // The values of ExitReason.
@@ -303,6 +304,7 @@ const (
 	ExitReasonLimit    ExitReason = "limit"
 	ExitReasonShutdown ExitReason = "shutdown"
 	ExitReasonLost     ExitReason = "lost"
+	ExitReasonDetached ExitReason = "detached"
 )
 
 // Exit: How the leader (the command itself) ended. Unknown values are null, never
@@ -495,6 +497,18 @@ type JobInfo struct {
 	Limits map[string]LimitInfo `json:"limits,omitzero"`
 	// The job's watches, in the order of their watchId.
 	Watches List[WatchInfo] `json:"watches"`
+	// The client to which the job belongs: the one that started it, or took it over after
+	// that one had left. Absent if the server lacks capabilities.sessions.
+	StartedBy *string `json:"startedBy,omitempty"`
+	// The fate of the job once its client has left the session. Absent if the server lacks
+	// capabilities.sessions.
+	OnDetach *OnDetach `json:"onDetach,omitempty"`
+	// Milliseconds for which a job with onDetach end lives on after its client has left.
+	// Absent if the server lacks capabilities.sessions.
+	DetachGraceMs *int64 `json:"detachGraceMs,omitempty"`
+	// When the job will be ended because its client, or with onDetach keep every client, is
+	// away; coming back clears it. Absent unless that time runs.
+	EndsAt *string `json:"endsAt,omitempty"`
 	// The members that were cut at the end, because the message would have exceeded
 	// maxMessageBytes; absent if none. argv, watches and ports lose their last items.
 	Truncated []JobInfoMember `json:"truncated,omitzero"`
@@ -504,6 +518,97 @@ type JobInfo struct {
 	// The output file that could not be created or written, and the reason: later output is
 	// kept in memory only. Absent if none failed.
 	OutputFileError *OutputFileError `json:"outputFileError,omitempty"`
+}
+
+// SessionRole: The rights of a client in a session. viewer: it reads, lists, searches,
+// subscribes and waits. driver: it also starts, types into, changes and ends jobs, and
+// sets variables. owner: it also changes lease and share, and ends the session. Roles
+// guard against accidents, not against another program of the same user.
+type SessionRole string
+
+// The values of SessionRole.
+const (
+	SessionRoleOwner  SessionRole = "owner"
+	SessionRoleDriver SessionRole = "driver"
+	SessionRoleViewer SessionRole = "viewer"
+)
+
+// SessionShare: The highest role of clients without the session's token. none: they are
+// not let in.
+type SessionShare string
+
+// The values of SessionShare.
+const (
+	SessionShareDriver SessionShare = "driver"
+	SessionShareViewer SessionShare = "viewer"
+	SessionShareNone   SessionShare = "none"
+)
+
+// OnDetach: The fate of a job once its client has left the session. end: it is ended
+// after its grace, unless the client comes back before. keep: it lives on under the lease
+// of the session. Either ends with the reason detached.
+type OnDetach string
+
+// The values of OnDetach.
+const (
+	OnDetachEnd  OnDetach = "end"
+	OnDetachKeep OnDetach = "keep"
+)
+
+// SessionLease: How long a session lives while no client is attached.
+type SessionLease struct {
+	// Milliseconds for which jobs with onDetach keep live on while no client is attached;
+	// null: until the session is ended.
+	DetachedMs *int64 `json:"detachedMs"`
+	// Milliseconds after which a session without clients and without live jobs ends.
+	IdleMs int64 `json:"idleMs"`
+}
+
+// SessionJobs: The defaults for the jobs that a client starts.
+type SessionJobs struct {
+	// The fate of a job once the client has left the session.
+	OnDetach OnDetach `json:"onDetach"`
+	// Milliseconds for which a job with onDetach end lives on after the client has left.
+	GraceMs int64 `json:"graceMs"`
+}
+
+// SessionClient: A client that is attached to a session.
+type SessionClient struct {
+	// The client's id.
+	ClientID string `json:"clientId"`
+	// The client's role.
+	Role SessionRole `json:"role"`
+	// True if a person sits at the client, by its own word. Absent if not.
+	Human *bool `json:"human,omitempty"`
+	// The client's program; absent if the client gave none.
+	ClientInfo *ClientInfo `json:"clientInfo,omitempty"`
+	// When this connection of the client was initialized.
+	AttachedAt string `json:"attachedAt"`
+	// The handles of the live jobs that belong to the client, lowest first. Absent if there
+	// are none.
+	Jobs []int64 `json:"jobs,omitzero"`
+}
+
+// SessionState: A session, as the asking client sees it.
+type SessionState struct {
+	// Identifies the session. A later session of the same name has another id.
+	ID string `json:"id"`
+	// The session's name; absent if it has none.
+	Name *string `json:"name,omitempty"`
+	// When the session was created.
+	Created string `json:"created"`
+	// The id of the asking client: its own, or the one that the server made.
+	ClientID string `json:"clientId"`
+	// The role of the asking client.
+	Role SessionRole `json:"role"`
+	// The highest role of clients without token.
+	Share SessionShare `json:"share"`
+	// How long the session lives while no client is attached.
+	Lease SessionLease `json:"lease"`
+	// The defaults for the jobs that the asking client starts.
+	Jobs SessionJobs `json:"jobs"`
+	// The attached clients, including the asking one, in the order in which they came.
+	Clients List[SessionClient] `json:"clients"`
 }
 
 // CommandOrigin: The origin of a command. exec: job/exec. typed: typed at the prompt, as
@@ -1171,6 +1276,11 @@ type EnvSetParams struct {
 	// system allows changing the environment of a running program from outside: start
 	// another job with env, or type an assignment into its shell. Default: all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
+	// Makes the request safe to repeat: with the key and the params of an earlier request of
+	// the same clientId it is not carried out again, and gets the answer of that one. With
+	// other params it is keyConflict. Without capabilities.sessions a key is unsupported.
+	// Default: none.
+	Key *string `json:"key,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1189,6 +1299,9 @@ type EnvSetResult struct {
 	// Only values set as a secret are also replaced by *** in the output of jobs. Absent if
 	// not.
 	Secret *bool `json:"secret,omitempty"`
+	// True if this is the answer of an earlier request with the same key, and nothing was
+	// done now. Absent if not.
+	Replayed *bool `json:"replayed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1210,6 +1323,11 @@ type EnvUnsetParams struct {
 	// system allows changing the environment of a running program from outside: start
 	// another job with env, or type an assignment into its shell. Default: all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
+	// Makes the request safe to repeat: with the key and the params of an earlier request of
+	// the same clientId it is not carried out again, and gets the answer of that one. With
+	// other params it is keyConflict. Without capabilities.sessions a key is unsupported.
+	// Default: none.
+	Key *string `json:"key,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1222,6 +1340,9 @@ type EnvUnsetResult struct {
 	Name string `json:"name"`
 	// The scope of the change.
 	Scope EnvScope `json:"scope"`
+	// True if this is the answer of an earlier request with the same key, and nothing was
+	// done now. Absent if not.
+	Replayed *bool `json:"replayed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1306,6 +1427,9 @@ const (
 	KindUnsupported                 Kind = "unsupported"
 	KindUnsupportedVersion          Kind = "unsupportedVersion"
 	KindShuttingDown                Kind = "shuttingDown"
+	KindSessionNotFound             Kind = "sessionNotFound"
+	KindKeyConflict                 Kind = "keyConflict"
+	KindResumeGap                   Kind = "resumeGap"
 )
 
 // ErrorObject: An error.
@@ -1607,10 +1731,13 @@ type ConfirmationDeniedData struct {
 type PolicyDeniedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The denied action: start, write or kill.
+	// The denied action: start, write or kill; the method if the reason is role, share or
+	// token.
 	Action *string `json:"action,omitempty"`
 	// The rule that denies it, by the name of the option: secretInput, allowCommands,
-	// denyCommands or confirm.
+	// denyCommands or confirm. In a session also role (the client's role does not allow it)
+	// share (clients without the session's token are not let in) and token (it is not that
+	// of the session).
 	Reason *string `json:"reason,omitempty"`
 	// For a command list: the command root that denyCommands names or allowCommands lacks.
 	// Absent if the reason is that not all roots are known.
@@ -1739,6 +1866,44 @@ type ShuttingDownData struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// SessionNotFoundData: The server does not have the session that
+// initialize.session.attach names: it has ended, or another one has got its name. Without
+// attach the client joins the present one.
+type SessionNotFoundData struct {
+	// The kind.
+	Kind string `json:"kind"`
+	// The id of the session, as requested.
+	Session string `json:"session"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// KeyConflictData: An earlier request of this clientId had the same key, with another
+// method or other params. Nothing was done.
+type KeyConflictData struct {
+	// The kind.
+	Kind string `json:"kind"`
+	// The key.
+	Key string `json:"key"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// ResumeGapData: Not all events with an n greater than after are kept. Nothing was
+// changed: subscribe with oldest or without after, and ask job/get for the state.
+type ResumeGapData struct {
+	// The kind.
+	Kind string `json:"kind"`
+	// The job.
+	Handle int64 `json:"handle"`
+	// The number, as requested.
+	After int64 `json:"after"`
+	// The smallest after that is possible now.
+	Oldest int64 `json:"oldest"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // ExitParams: Nothing.
 type ExitParams struct {
 	// Free for any use: the server neither reads nor answers it.
@@ -1778,6 +1943,10 @@ type ClientCapabilities struct {
 	// Whether the client acknowledges output with job/ack: then at most limits.windowBytes
 	// of a stream are sent ahead of what it has acknowledged. Default: false.
 	Ack *bool `json:"ack,omitempty"`
+	// Whether the client answers $/ping with $/pong: then the server pings when nothing has
+	// come for limits.pingMs, and gives the client up as lost when nothing has come for
+	// limits.lostMs. A server without capabilities.sessions ignores it. Default: false.
+	Ping *bool `json:"ping,omitempty"`
 }
 
 // EnvInherit: Selects the server's own variables for jobs. core: what a login shell
@@ -1851,6 +2020,144 @@ type LimitOptions struct {
 	// Milliseconds from its start after which any job is ended, with all that it started,
 	// unless its killAfterMs is shorter. Default: none.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
+	// Milliseconds without a message from the client after which the server pings it, if the
+	// client has capabilities.ping. Default: 15000.
+	PingMs *int64 `json:"pingMs,omitempty"`
+	// Milliseconds without a message from the client after which it counts as lost, if it
+	// has capabilities.ping. Default: 60000.
+	LostMs *int64 `json:"lostMs,omitempty"`
+}
+
+// SessionLeaseOptions: How long the session is to live while no client is attached.
+type SessionLeaseOptions struct {
+	// Milliseconds for which jobs with onDetach keep live on while no client is attached;
+	// null: until the session is ended. More than capabilities.sessions.maxLeaseMs is
+	// reduced to that. Default: 86400000 (24 hours).
+	DetachedMs Nullable[int64] `json:"detachedMs,omitzero"`
+	// Milliseconds after which a session without clients and without live jobs ends.
+	// Default: 60000.
+	IdleMs *int64 `json:"idleMs,omitempty"`
+}
+
+// SessionJobOptions: Defaults for the jobs that this client starts.
+type SessionJobOptions struct {
+	// The fate of a job once this client has left the session. Default: end.
+	OnDetach *OnDetach `json:"onDetach,omitempty"`
+	// Milliseconds for which a job with onDetach end lives on after this client has left.
+	// Default: 60000.
+	GraceMs *int64 `json:"graceMs,omitempty"`
+}
+
+// SessionResume: A job to subscribe to before initialize is answered, as by
+// job/subscribe.
+type SessionResume struct {
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// As in job/subscribe: the n of the last event that the client has. Absent: the events
+	// from now on.
+	After *int64 `json:"after,omitempty"`
+	// As in job/subscribe: the place from which output is sent. Absent: now.
+	From json.RawMessage `json:"from,omitempty"`
+	// As in job/subscribe. Absent: options.events, or, if that is empty, all but
+	// screenChanged.
+	Events []EventName `json:"events,omitzero"`
+	// The encoding of output. Absent: options.encoding.
+	Encoding *Encoding `json:"encoding,omitempty"`
+	// The treatment of output that this client is too slow for. Default: spool.
+	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
+	// The handling of terminal queries. Default: keep.
+	Queries *Queries `json:"queries,omitempty"`
+}
+
+// SessionParams: How the client wants to be attached to the session of the server.
+type SessionParams struct {
+	// The id of the session that is meant, as in the result of an earlier initialize: if the
+	// server has another one, the answer is sessionNotFound. Absent: the session of this
+	// server, whichever it is.
+	Attach *string `json:"attach,omitempty"`
+	// The client's id. A connection with it that is still there is replaced at once; the
+	// jobs and keys of an earlier connection are this one's. Absent: the server makes one,
+	// and the client takes over the jobs that wait for clients without an id.
+	ClientID *string `json:"clientId,omitempty"`
+	// The session's token: it makes the client an owner. A wrong one is policyDenied.
+	// Absent: the client may be what share says; the client that creates the session is its
+	// owner.
+	Token *string `json:"token,omitempty"`
+	// The role that the client wants; it never gets more than it may have, and role of the
+	// result is what it has. Absent: the highest that it may have.
+	Role *SessionRole `json:"role,omitempty"`
+	// Whether a person sits at the client; for the other clients. Default: false.
+	Human *bool `json:"human,omitempty"`
+	// The highest role of clients without token. Only from the client that creates the
+	// session; ignored from others, who have session/set. Default: driver.
+	Share *SessionShare `json:"share,omitempty"`
+	// How long the session is to live while no client is attached. Only from the client that
+	// creates the session; ignored from others, who have session/set.
+	Lease *SessionLeaseOptions `json:"lease,omitempty"`
+	// Defaults for the jobs that this client starts.
+	Jobs *SessionJobOptions `json:"jobs,omitempty"`
+	// Jobs to subscribe to, each before initialize is answered; resumed of the result has
+	// what became of each, and the events come after the answer. Default: none.
+	Resume []SessionResume `json:"resume,omitzero"`
+}
+
+// SessionAttached: How a client came to be attached. new: it has created the session.
+// joined: it is new in the session. replaced: a connection with its clientId was still
+// there, and has been ended. returned: an earlier connection with its clientId had ended.
+type SessionAttached string
+
+// The values of SessionAttached.
+const (
+	SessionAttachedNew      SessionAttached = "new"
+	SessionAttachedJoined   SessionAttached = "joined"
+	SessionAttachedReplaced SessionAttached = "replaced"
+	SessionAttachedReturned SessionAttached = "returned"
+)
+
+// ResumedJob: What became of an entry of resume: job and n, or error.
+type ResumedJob struct {
+	// The handle or name, as in resume.
+	Handle json.RawMessage `json:"handle"`
+	// The job when the subscription took effect; absent if there is an error.
+	Job *JobState `json:"job,omitempty"`
+	// Number of the job's last event before the answer; 0 if there was none. Absent if there
+	// is an error.
+	N *int64 `json:"n,omitempty"`
+	// The error that job/subscribe would have been answered with, such as jobNotFound or
+	// resumeGap; absent if there is none.
+	Error *ErrorObject `json:"error,omitempty"`
+}
+
+// AttachedSession: The session, as session/get returns it, and how the client is attached
+// to it.
+type AttachedSession struct {
+	// Identifies the session; for attach. A later session of the same name has another id.
+	ID string `json:"id"`
+	// The session's name; absent if it has none.
+	Name *string `json:"name,omitempty"`
+	// When the session was created.
+	Created string `json:"created"`
+	// The session's token. Keep it to come back as an owner. Absent if the client is no
+	// owner.
+	Token *string `json:"token,omitempty"`
+	// The client's id: its own, or the one that the server made.
+	ClientID string `json:"clientId"`
+	// The client's role.
+	Role SessionRole `json:"role"`
+	// How the client came to be attached.
+	Attached SessionAttached `json:"attached"`
+	// The highest role of clients without token.
+	Share SessionShare `json:"share"`
+	// How long the session lives while no client is attached.
+	Lease SessionLease `json:"lease"`
+	// The defaults for the jobs that this client starts.
+	Jobs SessionJobs `json:"jobs"`
+	// The attached clients, including this one, in the order in which they came.
+	Clients List[SessionClient] `json:"clients"`
+	// What became of each entry of resume, in the same order. Absent if there was no resume.
+	Resumed []ResumedJob `json:"resumed,omitzero"`
 }
 
 // PersistMode: files: output is kept in files, with the newest in memory beside them.
@@ -2053,6 +2360,19 @@ const (
 	LevelSupportFull    LevelSupport = "full"
 )
 
+// SessionSupport: What the server can do for a session with several clients.
+type SessionSupport struct {
+	// What may end or be killed without ending the jobs: client (a client and its
+	// connection), front (the process between client and server).
+	Survives List[string] `json:"survives"`
+	// The roles that a client may have.
+	Roles List[string] `json:"roles"`
+	// Whether requests may have key.
+	Keys bool `json:"keys"`
+	// The longest lease.detachedMs in milliseconds; absent if there is no bound.
+	MaxLeaseMs *int64 `json:"maxLeaseMs,omitempty"`
+}
+
 // Capabilities: What this server on this machine can really do. An absent member means
 // that the server lacks the feature; later versions may add members.
 type Capabilities struct {
@@ -2116,8 +2436,11 @@ type Capabilities struct {
 	// Whether the server accepts options.allowCommands, denyCommands and aliases. Absent if
 	// not.
 	CommandPolicy *bool `json:"commandPolicy,omitempty"`
-	// How much of each level of the protocol (core, trees, terminal, store, policy) the
-	// server has; an absent level means none.
+	// What the server can do for a session that its clients may leave and come back to.
+	// Absent if the server is not the host of one, such as one that ends with its input.
+	Sessions *SessionSupport `json:"sessions,omitempty"`
+	// How much of each level of the protocol (core, trees, terminal, store, policy,
+	// sessions) the server has; an absent level means none.
 	Levels Map[LevelSupport] `json:"levels"`
 }
 
@@ -2171,6 +2494,12 @@ type Limits struct {
 	ScreenIntervalMs *int64 `json:"screenIntervalMs,omitempty"`
 	// Milliseconds from its start after which any job is ended; absent if unlimited.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
+	// Milliseconds without a message from the client after which the server pings it. Absent
+	// if it does not.
+	PingMs *int64 `json:"pingMs,omitempty"`
+	// Milliseconds without a message from the client after which it counts as lost. Absent
+	// if the server does not ping.
+	LostMs *int64 `json:"lostMs,omitempty"`
 }
 
 // ConfirmInEffect: The treatment of the actions that options.confirm names.
@@ -2217,10 +2546,10 @@ type Warning struct {
 // InitializeParams: All members are optional; unknown ones are ignored at every level,
 // and listed in warnings of the result. But a server that has them refuses, as
 // invalidParams, misspellings of options, allowedDirectories, options.allowCommands,
-// denyCommands, confirm and secretInput, of the members of options.confirm, and of
-// options.env.inherit and exclude: up to a third of the letters differ, the name is cut
-// short, or one of the first six is inside options instead of beside it or vice versa. No
-// later version adds such names.
+// denyCommands, confirm and secretInput, of the members of options.confirm, of
+// options.env.inherit and exclude, and of session.attach, role and share: up to a third
+// of the letters differ, the name is cut short, or one of the first six is inside options
+// instead of beside it or vice versa. No later version adds such names.
 type InitializeParams struct {
 	// The client's protocol version; one that the server does not speak is
 	// unsupportedVersion. Default: "1".
@@ -2243,6 +2572,10 @@ type InitializeParams struct {
 	Capabilities *ClientCapabilities `json:"capabilities,omitempty"`
 	// Settings for this connection.
 	Options *Options `json:"options,omitempty"`
+	// How the client wants to be attached to the session; with it the client also gets the
+	// events of the session. Absent: as if {}, without those events. A server without
+	// capabilities.sessions ignores it.
+	Session *SessionParams `json:"session,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2268,6 +2601,9 @@ type InitializeResult struct {
 	Limits Limits `json:"limits"`
 	// The restrictions in effect. Absent if the server does not report them.
 	Policy *Policy `json:"policy,omitempty"`
+	// The session, and how the client is attached to it. Absent if the server lacks
+	// capabilities.sessions.
+	Session *AttachedSession `json:"session,omitempty"`
 	// The ignored members of the params, at any level, sorted by pointer; the first 20.
 	// Absent if there are none, or if the server does not report them.
 	Warnings []Warning `json:"warnings,omitzero"`
@@ -2303,6 +2639,10 @@ type JobClosedParams struct {
 	// Number of this event, counted from 1 for this connection and job; a missing number
 	// means a fault.
 	Seq int64 `json:"seq"`
+	// Number of this event among all that happens to the job, counted from 1: the same for
+	// every client, also after a reconnect. Events that this client does not get count too.
+	// Absent if the server lacks capabilities.sessions.
+	N *int64 `json:"n,omitempty"`
 	// Processes that could not be ended, if the job's keeper was killed; absent if there are
 	// none.
 	Survivors []Survivor `json:"survivors,omitzero"`
@@ -2317,6 +2657,10 @@ type JobCommandFinishedParams struct {
 	// Number of this event, counted from 1 for this connection and job; a missing number
 	// means a fault.
 	Seq int64 `json:"seq"`
+	// Number of this event among all that happens to the job, counted from 1: the same for
+	// every client, also after a reconnect. Events that this client does not get count too.
+	// Absent if the server lacks capabilities.sessions.
+	N *int64 `json:"n,omitempty"`
 	// Identifies a command of a shell job with shell integration: counted from 1 per job;
 	// commands of job/exec are numbered when requested, typed ones when they begin.
 	CommandID int64 `json:"commandId"`
@@ -2415,6 +2759,11 @@ type JobExecParams struct {
 	OnTimeout *ExecTimeout `json:"onTimeout,omitempty"`
 	// The action if the shell already runs a command. Default: queue.
 	IfBusy *IfBusy `json:"ifBusy,omitempty"`
+	// Makes the request safe to repeat: with the key and the params of an earlier request of
+	// the same clientId it is not carried out again, and gets the answer of that one. With
+	// other params it is keyConflict. Without capabilities.sessions a key is unsupported.
+	// Default: none.
+	Key *string `json:"key,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2461,6 +2810,9 @@ type JobExecResult struct {
 	Range *OutputRange `json:"range,omitempty"`
 	// Why the shell could not run the command; absent if it could, or if unknown.
 	Hint *Hint `json:"hint,omitempty"`
+	// True if this is the answer of an earlier request with the same key, and nothing was
+	// done now. Absent if not.
+	Replayed *bool `json:"replayed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2472,6 +2824,10 @@ type JobExitedParams struct {
 	// Number of this event, counted from 1 for this connection and job; a missing number
 	// means a fault.
 	Seq int64 `json:"seq"`
+	// Number of this event among all that happens to the job, counted from 1: the same for
+	// every client, also after a reconnect. Events that this client does not get count too.
+	// Absent if the server lacks capabilities.sessions.
+	N *int64 `json:"n,omitempty"`
 	// How the leader ended.
 	Exit Exit `json:"exit"`
 	// Milliseconds from the job's start to the leader's end.
@@ -2576,6 +2932,11 @@ type JobKillParams struct {
 	// Whether KILL follows after graceMs; if not, processes alive then are in survivors.
 	// Default: true.
 	Force *bool `json:"force,omitempty"`
+	// Makes the request safe to repeat: with the key and the params of an earlier request of
+	// the same clientId it is not carried out again, and gets the answer of that one. With
+	// other params it is keyConflict. Without capabilities.sessions a key is unsupported.
+	// Default: none.
+	Key *string `json:"key,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2597,6 +2958,9 @@ type JobKillResult struct {
 	Jobs []KillReport `json:"jobs,omitzero"`
 	// By group, if jobs is empty: the groups with live jobs, at most 64, sorted.
 	LiveGroups []string `json:"liveGroups,omitzero"`
+	// True if this is the answer of an earlier request with the same key, and nothing was
+	// done now. Absent if not.
+	Replayed *bool `json:"replayed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2658,6 +3022,10 @@ type JobPatternMatchedParams struct {
 	// Number of this event, counted from 1 for this connection and job; a missing number
 	// means a fault.
 	Seq int64 `json:"seq"`
+	// Number of this event among all that happens to the job, counted from 1: the same for
+	// every client, also after a reconnect. Events that this client does not get count too.
+	// Absent if the server lacks capabilities.sessions.
+	N *int64 `json:"n,omitempty"`
 	// The watch, as in JobInfo.watches.
 	WatchID int64 `json:"watchId"`
 	// The matched text.
@@ -2753,12 +3121,20 @@ type JobRemoveParams struct {
 	Handle json.RawMessage `json:"handle"`
 	// Whether to keep its files. Default: false.
 	KeepFiles *bool `json:"keepFiles,omitempty"`
+	// Makes the request safe to repeat: with the key and the params of an earlier request of
+	// the same clientId it is not carried out again, and gets the answer of that one. With
+	// other params it is keyConflict. Without capabilities.sessions a key is unsupported.
+	// Default: none.
+	Key *string `json:"key,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobRemoveResult: Nothing.
+// JobRemoveResult: Nothing besides replayed.
 type JobRemoveResult struct {
+	// True if this is the answer of an earlier request with the same key, and nothing was
+	// done now. Absent if not.
+	Replayed *bool `json:"replayed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2773,12 +3149,20 @@ type JobResizeParams struct {
 	Cols int64 `json:"cols"`
 	// Height in rows.
 	Rows int64 `json:"rows"`
+	// Makes the request safe to repeat: with the key and the params of an earlier request of
+	// the same clientId it is not carried out again, and gets the answer of that one. With
+	// other params it is keyConflict. Without capabilities.sessions a key is unsupported.
+	// Default: none.
+	Key *string `json:"key,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobResizeResult: Nothing.
+// JobResizeResult: Nothing besides replayed.
 type JobResizeResult struct {
+	// True if this is the answer of an earlier request with the same key, and nothing was
+	// done now. Absent if not.
+	Replayed *bool `json:"replayed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2861,6 +3245,14 @@ type JobRunParams struct {
 	// Limits of the job; capabilities.limits says which of these the server can enforce, and
 	// how. Any other is unsupported. Default: none.
 	Limits *JobLimits `json:"limits,omitempty"`
+	// The fate of the job once this client has left the session. Without
+	// capabilities.sessions it is unsupported. Default: jobs.onDetach of the client, as in
+	// initialize.session.
+	OnDetach *OnDetach `json:"onDetach,omitempty"`
+	// Milliseconds for which a job with onDetach end lives on after this client has left,
+	// unless the client comes back. Without capabilities.sessions it is unsupported.
+	// Default: jobs.graceMs of the client, as in initialize.session.
+	DetachGraceMs *int64 `json:"detachGraceMs,omitempty"`
 	// Patterns to watch from the first byte on; their watchIds count from 1 in this order.
 	// Default: none. Errors: invalidPattern.
 	Watch []Watch `json:"watch,omitzero"`
@@ -2884,6 +3276,11 @@ type JobRunParams struct {
 	// Whether a cut text has a mark between head and tail (see truncated.mark). base64 and
 	// an empty text (maxBytes 0) have none. Default: true.
 	Mark *bool `json:"mark,omitempty"`
+	// Makes the request safe to repeat: with the key and the params of an earlier request of
+	// the same clientId it is not carried out again, and gets the answer of that one. With
+	// other params it is keyConflict. Without capabilities.sessions a key is unsupported.
+	// Default: none.
+	Key *string `json:"key,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2931,6 +3328,9 @@ type JobRunResult struct {
 	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
 	// Why the shell could not run the command; absent if it could.
 	Hint *Hint `json:"hint,omitempty"`
+	// True if this is the answer of an earlier request with the same key, and nothing was
+	// done now. Absent if not.
+	Replayed *bool `json:"replayed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -3293,6 +3693,30 @@ type JobSearchResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// JobSetParams: The job, and the new settings. An absent member stays as it is.
+type JobSetParams struct {
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// The fate of the job once its client has left. If that has happened already, it counts
+	// from then. Absent: unchanged.
+	OnDetach *OnDetach `json:"onDetach,omitempty"`
+	// Milliseconds for which a job with onDetach end lives on after its client has left.
+	// Absent: unchanged.
+	DetachGraceMs *int64 `json:"detachGraceMs,omitempty"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobSetResult: The job.
+type JobSetResult struct {
+	// The job after the change.
+	Job JobInfo `json:"job"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // SignalTarget: foreground: the process group in the terminal's foreground, as for a key;
 // in pipe mode the leader's group. leader: the command only. tree: every process of the
 // job.
@@ -3334,6 +3758,11 @@ type JobSignalParams struct {
 	Signal string `json:"signal"`
 	// The processes that get it. Default: foreground.
 	Target *SignalTarget `json:"target,omitempty"`
+	// Makes the request safe to repeat: with the key and the params of an earlier request of
+	// the same clientId it is not carried out again, and gets the answer of that one. With
+	// other params it is keyConflict. Without capabilities.sessions a key is unsupported.
+	// Default: none.
+	Key *string `json:"key,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -3344,6 +3773,9 @@ type JobSignalResult struct {
 	Jobs []SignalReport `json:"jobs,omitzero"`
 	// By group, if jobs is empty: the groups with live jobs, at most 64, sorted.
 	LiveGroups []string `json:"liveGroups,omitzero"`
+	// True if this is the answer of an earlier request with the same key, and nothing was
+	// done now. Absent if not.
+	Replayed *bool `json:"replayed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -3417,6 +3849,14 @@ type JobStartParams struct {
 	// Limits of the job; capabilities.limits says which of these the server can enforce, and
 	// how. Any other is unsupported. Default: none.
 	Limits *JobLimits `json:"limits,omitempty"`
+	// The fate of the job once this client has left the session. Without
+	// capabilities.sessions it is unsupported. Default: jobs.onDetach of the client, as in
+	// initialize.session.
+	OnDetach *OnDetach `json:"onDetach,omitempty"`
+	// Milliseconds for which a job with onDetach end lives on after this client has left,
+	// unless the client comes back. Without capabilities.sessions it is unsupported.
+	// Default: jobs.graceMs of the client, as in initialize.session.
+	DetachGraceMs *int64 `json:"detachGraceMs,omitempty"`
 	// Patterns to watch from the first byte on; their watchIds count from 1 in this order.
 	// Default: none. Errors: invalidPattern.
 	Watch []Watch `json:"watch,omitzero"`
@@ -3436,6 +3876,11 @@ type JobStartParams struct {
 	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
 	// A wait for the answer. Absent: the answer comes as soon as the job runs.
 	Wait *Wait `json:"wait,omitempty"`
+	// Makes the request safe to repeat: with the key and the params of an earlier request of
+	// the same clientId it is not carried out again, and gets the answer of that one. With
+	// other params it is keyConflict. Without capabilities.sessions a key is unsupported.
+	// Default: none.
+	Key *string `json:"key,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -3446,6 +3891,9 @@ type JobStartResult struct {
 	Job JobInfo `json:"job"`
 	// How the wait ended; absent if none was requested.
 	Outcome *Outcome `json:"outcome,omitempty"`
+	// True if this is the answer of an earlier request with the same key, and nothing was
+	// done now. Absent if not.
+	Replayed *bool `json:"replayed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -3457,6 +3905,10 @@ type JobStartedParams struct {
 	// Number of this event, counted from 1 for this connection and job; a missing number
 	// means a fault.
 	Seq int64 `json:"seq"`
+	// Number of this event among all that happens to the job, counted from 1: the same for
+	// every client, also after a reconnect. Events that this client does not get count too.
+	// Absent if the server lacks capabilities.sessions.
+	N *int64 `json:"n,omitempty"`
 	// The id of the request that started the job, as spelled.
 	RequestID json.RawMessage `json:"requestId"`
 	// The job.
@@ -3500,6 +3952,10 @@ type JobStateChangedParams struct {
 	// Number of this event, counted from 1 for this connection and job; a missing number
 	// means a fault.
 	Seq int64 `json:"seq"`
+	// Number of this event among all that happens to the job, counted from 1: the same for
+	// every client, also after a reconnect. Events that this client does not get count too.
+	// Absent if the server lacks capabilities.sessions.
+	N *int64 `json:"n,omitempty"`
 	// The names of the changed properties.
 	Changed List[Change] `json:"changed"`
 	// The job's status: running or stopped.
@@ -3536,6 +3992,17 @@ const (
 	SubscribeFromKeywordNow   SubscribeFromKeyword = "now"
 )
 
+// WhenDetached: The treatment of output while the client is away from the session. spool:
+// it is stored as far as it is kept, and the program goes on. hold: the program's writes
+// wait, as with whenSlow block, until the client is back or the job is ended.
+type WhenDetached string
+
+// The values of WhenDetached.
+const (
+	WhenDetachedSpool WhenDetached = "spool"
+	WhenDetachedHold  WhenDetached = "hold"
+)
+
 // JobSubscribeParams: The job, and the new settings. A job is new if the connection
 // currently has no events of it.
 type JobSubscribeParams struct {
@@ -3555,12 +4022,20 @@ type JobSubscribeParams struct {
 	// it begins at now if output of this job was not requested yet, or not since
 	// job/unsubscribe.
 	From json.RawMessage `json:"from,omitempty"`
+	// Events whose n is greater are sent, again if they were sent before, and then the later
+	// ones: none is missing and none comes twice. If not all of them are kept, the answer is
+	// resumeGap, and nothing changes. With it the events of a closed job are sent too.
+	// Without capabilities.sessions it is unsupported. Absent: the events from now on.
+	After *int64 `json:"after,omitempty"`
 	// The handling of terminal queries from now on: whether output contains them, and who
 	// answers. Absent: unchanged; for a new job keep.
 	Queries *Queries `json:"queries,omitempty"`
 	// The treatment of output that this client is too slow for. Absent: unchanged; for a new
 	// job spool.
 	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
+	// The treatment of output while this client is away. Without capabilities.sessions it is
+	// unsupported. Absent: unchanged; for a new job spool.
+	WhenDetached *WhenDetached `json:"whenDetached,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -3570,6 +4045,10 @@ type JobSubscribeResult struct {
 	// The job when the subscription took effect: a client that subscribes after job/exited
 	// sees in streams where the output ends. Older servers leave it out.
 	Job *JobState `json:"job,omitempty"`
+	// Number of the job's last event before the answer; 0 if there was none. A client that
+	// has all events up to it and gives it as after later misses none. Absent if the server
+	// lacks capabilities.sessions.
+	N *int64 `json:"n,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -3652,6 +4131,10 @@ type JobWaitingForInputParams struct {
 	// Number of this event, counted from 1 for this connection and job; a missing number
 	// means a fault.
 	Seq int64 `json:"seq"`
+	// Number of this event among all that happens to the job, counted from 1: the same for
+	// every client, also after a reconnect. Events that this client does not get count too.
+	// Absent if the server lacks capabilities.sessions.
+	N *int64 `json:"n,omitempty"`
 	// Whether the job waits. If not, the wait with this waitId is over, and the other
 	// members are absent.
 	Waiting bool `json:"waiting"`
@@ -3725,6 +4208,10 @@ type JobWatchRemovedParams struct {
 	// Number of this event, counted from 1 for this connection and job; a missing number
 	// means a fault.
 	Seq int64 `json:"seq"`
+	// Number of this event among all that happens to the job, counted from 1: the same for
+	// every client, also after a reconnect. Events that this client does not get count too.
+	// Absent if the server lacks capabilities.sessions.
+	N *int64 `json:"n,omitempty"`
 	// The watch, as in JobInfo.watches.
 	WatchID int64 `json:"watchId"`
 	// What went wrong with the pattern, for people.
@@ -3837,6 +4324,11 @@ type JobWriteParams struct {
 	// are withdrawn, and the outcome's reason is timeout. Absent: the answer comes when the
 	// bytes are written.
 	Wait *Wait `json:"wait,omitempty"`
+	// Makes the request safe to repeat: with the key and the params of an earlier request of
+	// the same clientId it is not carried out again, and gets the answer of that one. With
+	// other params it is keyConflict. Without capabilities.sessions a key is unsupported.
+	// Default: none.
+	Key *string `json:"key,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -3848,6 +4340,9 @@ type JobWriteResult struct {
 	BytesWritten int64 `json:"bytesWritten"`
 	// How the wait ended; absent if none was requested.
 	Outcome *Outcome `json:"outcome,omitempty"`
+	// True if this is the answer of an earlier request with the same key, and nothing was
+	// done now. Absent if not.
+	Replayed *bool `json:"replayed,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -3869,6 +4364,14 @@ type LogMessageParams struct {
 	Level LogLevel `json:"level"`
 	// The message, for people.
 	Text string `json:"text"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// PingParams: A number to recognize the answer by.
+type PingParams struct {
+	// Any number of the sender's, such as its clock in milliseconds. Absent: none.
+	T *int64 `json:"t,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -3949,6 +4452,14 @@ type PlatformGetResult struct {
 	// Replacements for the first word of a command, by that word, as in options.aliases;
 	// absent if there are none.
 	Aliases map[string]string `json:"aliases,omitzero"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// PongParams: The number of the $/ping.
+type PongParams struct {
+	// As in the $/ping. Absent if that had none.
+	T *int64 `json:"t,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -4055,6 +4566,126 @@ type ServerStatsResult struct {
 	// Every started job that is live, or has something still to be sent, oldest first; a
 	// removed or forgotten one is here without its name.
 	PerJob List[JobStats] `json:"perJob"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionClientJoinedParams: The client.
+type SessionClientJoinedParams struct {
+	// The client.
+	Client SessionClient `json:"client"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionLeaveReason: Why a client is no longer attached. detached: it has left, with
+// session/detach, or with shutdown and exit. lost: its connection has ended, or nothing
+// came from it for limits.lostMs. replaced: another connection has its clientId now.
+type SessionLeaveReason string
+
+// The values of SessionLeaveReason.
+const (
+	SessionLeaveReasonDetached SessionLeaveReason = "detached"
+	SessionLeaveReasonLost     SessionLeaveReason = "lost"
+	SessionLeaveReasonReplaced SessionLeaveReason = "replaced"
+)
+
+// SessionClientLeftParams: The client, and what becomes of its jobs.
+type SessionClientLeftParams struct {
+	// The id of the client.
+	ClientID string `json:"clientId"`
+	// Why it is no longer attached.
+	Reason SessionLeaveReason `json:"reason"`
+	// The handles of the jobs that end unless the client comes back, lowest first. Absent if
+	// there are none.
+	Jobs []int64 `json:"jobs,omitzero"`
+	// When the first of them ends. Absent if there are none.
+	EndsAt *string `json:"endsAt,omitempty"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionDetachParams: Nothing.
+type SessionDetachParams struct {
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionDetachResult: Nothing.
+type SessionDetachResult struct {
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionEndParams: Nothing.
+type SessionEndParams struct {
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionEndResult: Nothing.
+type SessionEndResult struct {
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionGetParams: Nothing.
+type SessionGetParams struct {
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionGetResult: The session.
+type SessionGetResult struct {
+	// The session.
+	Session SessionState `json:"session"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionReplacedParams: Nothing.
+type SessionReplacedParams struct {
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionLeaseChange: The lease; an absent member stays as it is.
+type SessionLeaseChange struct {
+	// Milliseconds for which jobs with onDetach keep live on while no client is attached;
+	// null: until the session is ended. More than capabilities.sessions.maxLeaseMs is
+	// reduced to that. Absent: unchanged.
+	DetachedMs Nullable[int64] `json:"detachedMs,omitzero"`
+	// Milliseconds after which a session without clients and without live jobs ends. Absent:
+	// unchanged.
+	IdleMs *int64 `json:"idleMs,omitempty"`
+}
+
+// SessionJobsChange: The defaults for jobs; an absent member stays as it is.
+type SessionJobsChange struct {
+	// The fate of a job once this client has left the session. Absent: unchanged.
+	OnDetach *OnDetach `json:"onDetach,omitempty"`
+	// Milliseconds for which a job with onDetach end lives on after this client has left.
+	// Absent: unchanged.
+	GraceMs *int64 `json:"graceMs,omitempty"`
+}
+
+// SessionSetParams: What to change.
+type SessionSetParams struct {
+	// How long the session lives while no client is attached. Absent: unchanged.
+	Lease *SessionLeaseChange `json:"lease,omitempty"`
+	// The highest role of clients without token; it does not change the role of attached
+	// ones. Absent: unchanged.
+	Share *SessionShare `json:"share,omitempty"`
+	// The defaults for the jobs that this client starts. Absent: unchanged.
+	Jobs *SessionJobsChange `json:"jobs,omitempty"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SessionSetResult: The session after the change.
+type SessionSetResult struct {
+	// The session.
+	Session SessionState `json:"session"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

@@ -31,6 +31,13 @@ func TestGoodParams(t *testing.T) {
 		{"job/exec", `{"handle":1,"command":"x","wait":{}}`},
 		{"job/history", `{"handle":1,"since":0,"limit":1000}`},
 		{"$/cancelRequest", `{"id":18446744073709551616}`},
+		{"initialize", `{"session":{}}`},
+		{"initialize", `{"session":{"attach":"20261124T080000Z-5f0c","clientId":"!~editor","token":"t","role":"viewer","human":true,"share":"none","lease":{"detachedMs":null,"idleMs":0},"jobs":{"onDetach":"keep","graceMs":0}}}`},
+		{"initialize", `{"session":{"later":1,"resume":[{"handle":"dev"},{"handle":7,"after":0,"from":{"stdout":3},"events":[],"encoding":"base64","whenSlow":"block","queries":"client","later":1}]}}`},
+		{"session/set", `{"lease":{"detachedMs":null},"share":"viewer","jobs":{"graceMs":5}}`},
+		{"job/set", `{"handle":1,"onDetach":"keep"}`},
+		{"job/subscribe", `{"handle":1,"after":0,"whenDetached":"hold"}`},
+		{"$/ping", `{}`}, {"$/pong", `{"t":0}`},
 	} {
 		if err := ValidateParams(test[0], []byte(test[1])); err != nil {
 			t.Errorf("%s %s: %v", test[0], test[1], err)
@@ -42,7 +49,7 @@ func TestGoodParams(t *testing.T) {
 var (
 	conditionKinds   = []string{"exit", "closed", "pattern", "input", "quietMs", "bytes", "port", "command"}
 	conditionMembers = []string{"afterInput", "bytes", "closed", "command", "exit", "flags", "input", "on", "pattern", "port", "quietMs", "stream"}
-	startMembers     = strings.Fields("argv cols command cwd description env events group killAfterMs limits mode name profile queries record rows shell shellIntegration stderr stderrFile stdin stdoutFile wait watch whenSlow")
+	startMembers     = strings.Fields("argv cols command cwd description detachGraceMs env events group key killAfterMs limits mode name onDetach profile queries record rows shell shellIntegration stderr stderrFile stdin stdoutFile wait watch whenSlow")
 )
 
 const oneKind = "exactly one of exit, closed, pattern, input, quietMs, bytes, port and command"
@@ -60,10 +67,10 @@ var badParams = []struct {
 		{Pointer: "/Command", Message: `unknown member "Command"; did you mean "command"?`, DidYouMean: "command", Allowed: []string{"command"}},
 		{Pointer: "/workdir", Message: `unknown member "workdir"; did you mean "cwd"?`, DidYouMean: "cwd", Allowed: []string{"cwd"}}}},
 	{"job/remove", `{"handle":1,"job":1}`, []FieldError{ // an existing member was not meant
-		{Pointer: "/job", Message: `unknown member "job"`, Allowed: []string{"keepFiles"}}}},
+		{Pointer: "/job", Message: `unknown member "job"`, Allowed: []string{"keepFiles", "key"}}}},
 	{"job/write", `{"handle":1,"text":"x"}`, []FieldError{
 		{Pointer: "/text", Message: `unknown member "text"; did you mean "input"?`, DidYouMean: "input",
-			Allowed: []string{"appendNewline", "eof", "handle", "ifWaiting", "input", "keys", "secret", "send", "wait"}}}},
+			Allowed: []string{"appendNewline", "eof", "handle", "ifWaiting", "input", "key", "keys", "secret", "send", "wait"}}}},
 	{"job/search", `{"literal":"x","cursor":{"handle":1,"stream":"pty","offset":0}}`, []FieldError{{Pointer: "/cursor", Message: `member "search" is missing`, Expected: "string"}}},
 	{"job/search", `{"literal":"x","maxMatches":1001}`, []FieldError{{Pointer: "/maxMatches", Message: "expected 1 to 1000, got 1001", Expected: "1 to 1000", Got: "1001"}}},
 	{"job/start", `{"stdin":"in.txt"}`, []FieldError{{Pointer: "/stdin", Message: `"in.txt" is not "null", "open", {"text": …} or {"file": …}`,
@@ -133,6 +140,10 @@ var badParams = []struct {
 		Got: "command and argv", Allowed: []string{"command", "argv"}}}},
 	{"job/run", `{"mode":"pty"}`, []FieldError{{Message: "needs exactly one of command and argv, has none", Expected: "exactly one of command and argv", Got: "none", Allowed: []string{"command", "argv"}}}},
 	{"job/kill", `{}`, []FieldError{{Message: "needs exactly one of handle and group, has none", Expected: "exactly one of handle and group", Got: "none", Allowed: []string{"handle", "group"}}}},
+	{"initialize", `{"session":{"clientId":"a b"}}`, []FieldError{
+		{Pointer: "/session/clientId", Message: "expected 1 to 64 printable ASCII characters without blanks, got \"a b\"", Expected: "1 to 64 printable ASCII characters without blanks", Got: `"a b"`}}},
+	{"session/set", `{"lease":{"idle":5}}`, []FieldError{
+		{Pointer: "/lease/idle", Message: `unknown member "idle"; did you mean "idleMs"?`, DidYouMean: "idleMs", Allowed: []string{"detachedMs", "idleMs"}}}},
 	{"job/signal", `{"signal":"TERM"}`, []FieldError{{Message: "needs exactly one of handle and group, has none", Expected: "exactly one of handle and group", Got: "none", Allowed: []string{"handle", "group"}}}},
 	{"job/kill", `{"handle":1,"group":"g"}`, []FieldError{{Message: "needs exactly one of handle and group, has handle and group",
 		Expected: "exactly one of handle and group", Got: "handle and group", Allowed: []string{"handle", "group"}}}},

@@ -158,6 +158,13 @@ JobName = str
 the start is read, so that later requests may use it at once; freed by a failed start and by job/exited."""
 
 
+RequestKey = str
+"""The client's name for one request, so that repeating it after a lost connection does nothing twice. It
+belongs to the clientId. The newest 1024 keys of a session are kept with their answers, but not with an error
+that is retryable or invalidParams: such a request may be made again. An answer that is too long to keep is
+replaced by the error limitExceeded, which says that the request was carried out."""
+
+
 RequestId = Union[str, float]
 """The id of a JSON-RPC request, as spelled."""
 
@@ -282,11 +289,12 @@ class LimitInfo(TypedDict):
     """The scope of the limit."""
 
 
-ExitReason = Literal["exited", "signaled", "killed", "timeout", "limit", "shutdown", "lost"]
+ExitReason = Literal["exited", "signaled", "killed", "timeout", "limit", "shutdown", "lost", "detached"]
 """exited: by itself. signaled: by a signal from elsewhere. killed: by a client. timeout: by the timeoutMs of
 job/run, by killAfterMs or by jobTimeoutMs. limit: by a limit (see limit). shutdown: by the server's end.
-lost: the server lost track of the job, so how it ended is unknown. The reason is settled before a signal is
-sent, so a kill never looks like a crash: a job that handles TERM and exits with 0 is killed with code 0."""
+detached: its client was away from the session for too long, or the session's lease has ended. lost: the
+server lost track of the job, so how it ended is unknown. The reason is settled before a signal is sent, so a
+kill never looks like a crash: a job that handles TERM and exits with 0 is killed with code 0."""
 
 
 class Exit(TypedDict):
@@ -531,6 +539,22 @@ class JobInfo(TypedDict):
     watches: List[WatchInfo]
     """The job's watches, in the order of their watchId."""
 
+    startedBy: NotRequired[ClientId]
+    """The client to which the job belongs: the one that started it, or took it over after that one had left.
+    Absent if the server lacks capabilities.sessions."""
+
+    onDetach: NotRequired[OnDetach]
+    """The fate of the job once its client has left the session. Absent if the server lacks
+    capabilities.sessions."""
+
+    detachGraceMs: NotRequired[int]
+    """Milliseconds for which a job with onDetach end lives on after its client has left. Absent if the server
+    lacks capabilities.sessions."""
+
+    endsAt: NotRequired[str]
+    """When the job will be ended because its client, or with onDetach keep every client, is away; coming back
+    clears it. Absent unless that time runs."""
+
     truncated: NotRequired[List[JobInfoMember]]
     """The members that were cut at the end, because the message would have exceeded maxMessageBytes; absent
     if none. argv, watches and ports lose their last items."""
@@ -542,6 +566,100 @@ class JobInfo(TypedDict):
     outputFileError: NotRequired[OutputFileError]
     """The output file that could not be created or written, and the reason: later output is kept in memory
     only. Absent if none failed."""
+
+
+ClientId = str
+"""Identifies a client of a session: 1 to 64 printable ASCII characters without blanks, chosen by the client
+and kept over reconnects. A client that gives none gets one from the server."""
+
+
+SessionRole = Literal["owner", "driver", "viewer"]
+"""The rights of a client in a session. viewer: it reads, lists, searches, subscribes and waits. driver: it
+also starts, types into, changes and ends jobs, and sets variables. owner: it also changes lease and share,
+and ends the session. Roles guard against accidents, not against another program of the same user."""
+
+
+SessionShare = Literal["driver", "viewer", "none"]
+"""The highest role of clients without the session's token. none: they are not let in."""
+
+
+OnDetach = Literal["end", "keep"]
+"""The fate of a job once its client has left the session. end: it is ended after its grace, unless the client
+comes back before. keep: it lives on under the lease of the session. Either ends with the reason detached."""
+
+
+class SessionLease(TypedDict):
+    """How long a session lives while no client is attached."""
+
+    detachedMs: Optional[int]
+    """Milliseconds for which jobs with onDetach keep live on while no client is attached; null: until the
+    session is ended."""
+
+    idleMs: int
+    """Milliseconds after which a session without clients and without live jobs ends."""
+
+
+class SessionJobs(TypedDict):
+    """The defaults for the jobs that a client starts."""
+
+    onDetach: OnDetach
+    """The fate of a job once the client has left the session."""
+
+    graceMs: int
+    """Milliseconds for which a job with onDetach end lives on after the client has left."""
+
+
+class SessionClient(TypedDict):
+    """A client that is attached to a session."""
+
+    clientId: ClientId
+    """The client's id."""
+
+    role: SessionRole
+    """The client's role."""
+
+    human: NotRequired[Literal[True]]
+    """True if a person sits at the client, by its own word. Absent if not."""
+
+    clientInfo: NotRequired[ClientInfo]
+    """The client's program; absent if the client gave none."""
+
+    attachedAt: str
+    """When this connection of the client was initialized."""
+
+    jobs: NotRequired[List[int]]
+    """The handles of the live jobs that belong to the client, lowest first. Absent if there are none."""
+
+
+class SessionState(TypedDict):
+    """A session, as the asking client sees it."""
+
+    id: str
+    """Identifies the session. A later session of the same name has another id."""
+
+    name: NotRequired[str]
+    """The session's name; absent if it has none."""
+
+    created: str
+    """When the session was created."""
+
+    clientId: ClientId
+    """The id of the asking client: its own, or the one that the server made."""
+
+    role: SessionRole
+    """The role of the asking client."""
+
+    share: SessionShare
+    """The highest role of clients without token."""
+
+    lease: SessionLease
+    """How long the session lives while no client is attached."""
+
+    jobs: SessionJobs
+    """The defaults for the jobs that the asking client starts."""
+
+    clients: List[SessionClient]
+    """The attached clients, including the asking one, in the order in which they came."""
 
 
 CommandId = int
@@ -1252,6 +1370,11 @@ class EnvSetParams(TypedDict):
     a running program from outside: start another job with env, or type an assignment into its shell. Default:
     all later starts."""
 
+    key: NotRequired[RequestKey]
+    """Makes the request safe to repeat: with the key and the params of an earlier request of the same
+    clientId it is not carried out again, and gets the answer of that one. With other params it is
+    keyConflict. Without capabilities.sessions a key is unsupported. Default: none."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -1275,6 +1398,10 @@ class EnvSetResult(TypedDict):
     """True if the value is hidden here: it was set as a secret, or the name looks like one. Only values set
     as a secret are also replaced by *** in the output of jobs. Absent if not."""
 
+    replayed: NotRequired[Literal[True]]
+    """True if this is the answer of an earlier request with the same key, and nothing was done now. Absent if
+    not."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -1295,6 +1422,11 @@ class EnvUnsetParams(TypedDict):
     a running program from outside: start another job with env, or type an assignment into its shell. Default:
     all later starts."""
 
+    key: NotRequired[RequestKey]
+    """Makes the request safe to repeat: with the key and the params of an earlier request of the same
+    clientId it is not carried out again, and gets the answer of that one. With other params it is
+    keyConflict. Without capabilities.sessions a key is unsupported. Default: none."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -1310,6 +1442,10 @@ class EnvUnsetResult(TypedDict):
 
     scope: EnvScope
     """The scope of the change."""
+
+    replayed: NotRequired[Literal[True]]
+    """True if this is the answer of an earlier request with the same key, and nothing was done now. Absent if
+    not."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -1407,6 +1543,9 @@ Kind = Literal[
     "unsupported",
     "unsupportedVersion",
     "shuttingDown",
+    "sessionNotFound",
+    "keyConflict",
+    "resumeGap",
 ]
 """The stable name of an error."""
 
@@ -1811,11 +1950,12 @@ class PolicyDeniedData(TypedDict):
     """The kind."""
 
     action: NotRequired[str]
-    """The denied action: start, write or kill."""
+    """The denied action: start, write or kill; the method if the reason is role, share or token."""
 
     reason: NotRequired[str]
     """The rule that denies it, by the name of the option: secretInput, allowCommands, denyCommands or
-    confirm."""
+    confirm. In a session also role (the client's role does not allow it) share (clients without the session's
+    token are not let in) and token (it is not that of the session)."""
 
     root: NotRequired[str]
     """For a command list: the command root that denyCommands names or allowCommands lacks. Absent if the
@@ -1980,6 +2120,54 @@ class ShuttingDownData(TypedDict):
     """Free for any use: the server neither reads nor answers it."""
 
 
+class SessionNotFoundData(TypedDict):
+    """The server does not have the session that initialize.session.attach names: it has ended, or another one
+    has got its name. Without attach the client joins the present one."""
+
+    kind: Literal["sessionNotFound"]
+    """The kind."""
+
+    session: str
+    """The id of the session, as requested."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class KeyConflictData(TypedDict):
+    """An earlier request of this clientId had the same key, with another method or other params. Nothing was
+    done."""
+
+    kind: Literal["keyConflict"]
+    """The kind."""
+
+    key: str
+    """The key."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class ResumeGapData(TypedDict):
+    """Not all events with an n greater than after are kept. Nothing was changed: subscribe with oldest or
+    without after, and ask job/get for the state."""
+
+    kind: Literal["resumeGap"]
+    """The kind."""
+
+    handle: int
+    """The job."""
+
+    after: int
+    """The number, as requested."""
+
+    oldest: int
+    """The smallest after that is possible now."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
 class ExitParams(TypedDict):
     """Nothing."""
 
@@ -2034,6 +2222,11 @@ class ClientCapabilities(TypedDict):
     ack: NotRequired[bool]
     """Whether the client acknowledges output with job/ack: then at most limits.windowBytes of a stream are
     sent ahead of what it has acknowledged. Default: false."""
+
+    ping: NotRequired[bool]
+    """Whether the client answers $/ping with $/pong: then the server pings when nothing has come for
+    limits.pingMs, and gives the client up as lost when nothing has come for limits.lostMs. A server without
+    capabilities.sessions ignores it. Default: false."""
 
 
 EnvInherit = Literal["all", "core", "none"]
@@ -2111,6 +2304,167 @@ class LimitOptions(TypedDict):
     jobTimeoutMs: NotRequired[int]
     """Milliseconds from its start after which any job is ended, with all that it started, unless its
     killAfterMs is shorter. Default: none."""
+
+    pingMs: NotRequired[int]
+    """Milliseconds without a message from the client after which the server pings it, if the client has
+    capabilities.ping. Default: 15000."""
+
+    lostMs: NotRequired[int]
+    """Milliseconds without a message from the client after which it counts as lost, if it has
+    capabilities.ping. Default: 60000."""
+
+
+class SessionLeaseOptions(TypedDict):
+    """How long the session is to live while no client is attached."""
+
+    detachedMs: NotRequired[Optional[int]]
+    """Milliseconds for which jobs with onDetach keep live on while no client is attached; null: until the
+    session is ended. More than capabilities.sessions.maxLeaseMs is reduced to that. Default: 86400000 (24
+    hours)."""
+
+    idleMs: NotRequired[int]
+    """Milliseconds after which a session without clients and without live jobs ends. Default: 60000."""
+
+
+class SessionJobOptions(TypedDict):
+    """Defaults for the jobs that this client starts."""
+
+    onDetach: NotRequired[OnDetach]
+    """The fate of a job once this client has left the session. Default: end."""
+
+    graceMs: NotRequired[int]
+    """Milliseconds for which a job with onDetach end lives on after this client has left. Default: 60000."""
+
+
+_SessionResumeKeywords = TypedDict("_SessionResumeKeywords", {
+    # As in job/subscribe: the place from which output is sent. Absent: now.
+    "from": "NotRequired[SubscribeFrom]",
+})
+
+
+class SessionResume(_SessionResumeKeywords):
+    """A job to subscribe to before initialize is answered, as by job/subscribe."""
+
+    handle: Handle
+    """The job: its handle (an integer counted up from 1, never reused in a server's life, never the pid) or
+    its name, which means the last job started under it. Errors: jobNotFound."""
+
+    after: NotRequired[int]
+    """As in job/subscribe: the n of the last event that the client has. Absent: the events from now on."""
+
+    events: NotRequired[List[EventName]]
+    """As in job/subscribe. Absent: options.events, or, if that is empty, all but screenChanged."""
+
+    encoding: NotRequired[Encoding]
+    """The encoding of output. Absent: options.encoding."""
+
+    whenSlow: NotRequired[WhenSlow]
+    """The treatment of output that this client is too slow for. Default: spool."""
+
+    queries: NotRequired[Queries]
+    """The handling of terminal queries. Default: keep."""
+
+
+class SessionParams(TypedDict):
+    """How the client wants to be attached to the session of the server."""
+
+    attach: NotRequired[str]
+    """The id of the session that is meant, as in the result of an earlier initialize: if the server has
+    another one, the answer is sessionNotFound. Absent: the session of this server, whichever it is."""
+
+    clientId: NotRequired[ClientId]
+    """The client's id. A connection with it that is still there is replaced at once; the jobs and keys of an
+    earlier connection are this one's. Absent: the server makes one, and the client takes over the jobs that
+    wait for clients without an id."""
+
+    token: NotRequired[str]
+    """The session's token: it makes the client an owner. A wrong one is policyDenied. Absent: the client may
+    be what share says; the client that creates the session is its owner."""
+
+    role: NotRequired[SessionRole]
+    """The role that the client wants; it never gets more than it may have, and role of the result is what it
+    has. Absent: the highest that it may have."""
+
+    human: NotRequired[bool]
+    """Whether a person sits at the client; for the other clients. Default: false."""
+
+    share: NotRequired[SessionShare]
+    """The highest role of clients without token. Only from the client that creates the session; ignored from
+    others, who have session/set. Default: driver."""
+
+    lease: NotRequired[SessionLeaseOptions]
+    """How long the session is to live while no client is attached. Only from the client that creates the
+    session; ignored from others, who have session/set."""
+
+    jobs: NotRequired[SessionJobOptions]
+    """Defaults for the jobs that this client starts."""
+
+    resume: NotRequired[List[SessionResume]]
+    """Jobs to subscribe to, each before initialize is answered; resumed of the result has what became of
+    each, and the events come after the answer. Default: none."""
+
+
+SessionAttached = Literal["new", "joined", "replaced", "returned"]
+"""How a client came to be attached. new: it has created the session. joined: it is new in the session.
+replaced: a connection with its clientId was still there, and has been ended. returned: an earlier connection
+with its clientId had ended."""
+
+
+class ResumedJob(TypedDict):
+    """What became of an entry of resume: job and n, or error."""
+
+    handle: Handle
+    """The handle or name, as in resume."""
+
+    job: NotRequired[JobState]
+    """The job when the subscription took effect; absent if there is an error."""
+
+    n: NotRequired[int]
+    """Number of the job's last event before the answer; 0 if there was none. Absent if there is an error."""
+
+    error: NotRequired[ErrorObject]
+    """The error that job/subscribe would have been answered with, such as jobNotFound or resumeGap; absent if
+    there is none."""
+
+
+class AttachedSession(TypedDict):
+    """The session, as session/get returns it, and how the client is attached to it."""
+
+    id: str
+    """Identifies the session; for attach. A later session of the same name has another id."""
+
+    name: NotRequired[str]
+    """The session's name; absent if it has none."""
+
+    created: str
+    """When the session was created."""
+
+    token: NotRequired[str]
+    """The session's token. Keep it to come back as an owner. Absent if the client is no owner."""
+
+    clientId: ClientId
+    """The client's id: its own, or the one that the server made."""
+
+    role: SessionRole
+    """The client's role."""
+
+    attached: SessionAttached
+    """How the client came to be attached."""
+
+    share: SessionShare
+    """The highest role of clients without token."""
+
+    lease: SessionLease
+    """How long the session lives while no client is attached."""
+
+    jobs: SessionJobs
+    """The defaults for the jobs that this client starts."""
+
+    clients: List[SessionClient]
+    """The attached clients, including this one, in the order in which they came."""
+
+    resumed: NotRequired[List[ResumedJob]]
+    """What became of each entry of resume, in the same order. Absent if there was no resume."""
 
 
 PersistMode = Literal["files", "memory"]
@@ -2297,6 +2651,23 @@ LevelSupport = Literal["none", "partial", "full"]
 """full: all of the level. partial: part of it. none: nothing of it."""
 
 
+class SessionSupport(TypedDict):
+    """What the server can do for a session with several clients."""
+
+    survives: List[str]
+    """What may end or be killed without ending the jobs: client (a client and its connection), front (the
+    process between client and server)."""
+
+    roles: List[str]
+    """The roles that a client may have."""
+
+    keys: bool
+    """Whether requests may have key."""
+
+    maxLeaseMs: NotRequired[int]
+    """The longest lease.detachedMs in milliseconds; absent if there is no bound."""
+
+
 class Capabilities(TypedDict):
     """What this server on this machine can really do. An absent member means that the server lacks the
     feature; later versions may add members."""
@@ -2382,9 +2753,13 @@ class Capabilities(TypedDict):
     commandPolicy: NotRequired[bool]
     """Whether the server accepts options.allowCommands, denyCommands and aliases. Absent if not."""
 
+    sessions: NotRequired[SessionSupport]
+    """What the server can do for a session that its clients may leave and come back to. Absent if the server
+    is not the host of one, such as one that ends with its input."""
+
     levels: Dict[str, LevelSupport]
-    """How much of each level of the protocol (core, trees, terminal, store, policy) the server has; an absent
-    level means none."""
+    """How much of each level of the protocol (core, trees, terminal, store, policy, sessions) the server has;
+    an absent level means none."""
 
 
 class Platform(TypedDict):
@@ -2458,6 +2833,14 @@ class Limits(TypedDict):
     jobTimeoutMs: NotRequired[int]
     """Milliseconds from its start after which any job is ended; absent if unlimited."""
 
+    pingMs: NotRequired[int]
+    """Milliseconds without a message from the client after which the server pings it. Absent if it does
+    not."""
+
+    lostMs: NotRequired[int]
+    """Milliseconds without a message from the client after which it counts as lost. Absent if the server does
+    not ping."""
+
 
 class ConfirmInEffect(TypedDict):
     """The treatment of the actions that options.confirm names."""
@@ -2529,6 +2912,10 @@ class InitializeOptions(TypedDict):
     options: NotRequired[Options]
     """Settings for this connection."""
 
+    session: NotRequired[SessionParams]
+    """How the client wants to be attached to the session; with it the client also gets the events of the
+    session. Absent: as if {}, without those events. A server without capabilities.sessions ignores it."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -2536,9 +2923,10 @@ class InitializeOptions(TypedDict):
 class InitializeParams(InitializeOptions):
     """All members are optional; unknown ones are ignored at every level, and listed in warnings of the
     result. But a server that has them refuses, as invalidParams, misspellings of options, allowedDirectories,
-    options.allowCommands, denyCommands, confirm and secretInput, of the members of options.confirm, and of
-    options.env.inherit and exclude: up to a third of the letters differ, the name is cut short, or one of the
-    first six is inside options instead of beside it or vice versa. No later version adds such names."""
+    options.allowCommands, denyCommands, confirm and secretInput, of the members of options.confirm, of
+    options.env.inherit and exclude, and of session.attach, role and share: up to a third of the letters
+    differ, the name is cut short, or one of the first six is inside options instead of beside it or vice
+    versa. No later version adds such names."""
 
     protocolVersion: NotRequired[str]
     """The client's protocol version; one that the server does not speak is unsupportedVersion. Default:
@@ -2585,6 +2973,9 @@ class InitializeResult(TypedDict):
     policy: NotRequired[Policy]
     """The restrictions in effect. Absent if the server does not report them."""
 
+    session: NotRequired[AttachedSession]
+    """The session, and how the client is attached to it. Absent if the server lacks capabilities.sessions."""
+
     warnings: NotRequired[List[Warning]]
     """The ignored members of the params, at any level, sorted by pointer; the first 20. Absent if there are
     none, or if the server does not report them."""
@@ -2626,6 +3017,11 @@ class JobClosedParams(TypedDict):
     seq: int
     """Number of this event, counted from 1 for this connection and job; a missing number means a fault."""
 
+    n: NotRequired[int]
+    """Number of this event among all that happens to the job, counted from 1: the same for every client, also
+    after a reconnect. Events that this client does not get count too. Absent if the server lacks
+    capabilities.sessions."""
+
     survivors: NotRequired[List[Survivor]]
     """Processes that could not be ended, if the job's keeper was killed; absent if there are none."""
 
@@ -2641,6 +3037,11 @@ class JobCommandFinishedParams(TypedDict):
 
     seq: int
     """Number of this event, counted from 1 for this connection and job; a missing number means a fault."""
+
+    n: NotRequired[int]
+    """Number of this event among all that happens to the job, counted from 1: the same for every client, also
+    after a reconnect. Events that this client does not get count too. Absent if the server lacks
+    capabilities.sessions."""
 
     commandId: CommandId
     """Identifies a command of a shell job with shell integration: counted from 1 per job; commands of
@@ -2736,6 +3137,11 @@ class JobExecOptions(TypedDict):
     ifBusy: NotRequired[IfBusy]
     """The action if the shell already runs a command. Default: queue."""
 
+    key: NotRequired[RequestKey]
+    """Makes the request safe to repeat: with the key and the params of an earlier request of the same
+    clientId it is not carried out again, and gets the answer of that one. With other params it is
+    keyConflict. Without capabilities.sessions a key is unsupported. Default: none."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -2815,6 +3221,10 @@ class JobExecResult(TypedDict):
     hint: NotRequired[Hint]
     """Why the shell could not run the command; absent if it could, or if unknown."""
 
+    replayed: NotRequired[Literal[True]]
+    """True if this is the answer of an earlier request with the same key, and nothing was done now. Absent if
+    not."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -2827,6 +3237,11 @@ class JobExitedParams(TypedDict):
 
     seq: int
     """Number of this event, counted from 1 for this connection and job; a missing number means a fault."""
+
+    n: NotRequired[int]
+    """Number of this event among all that happens to the job, counted from 1: the same for every client, also
+    after a reconnect. Events that this client does not get count too. Absent if the server lacks
+    capabilities.sessions."""
 
     exit: Exit
     """How the leader ended."""
@@ -2956,6 +3371,11 @@ class JobKillParams(TypedDict):
     force: NotRequired[bool]
     """Whether KILL follows after graceMs; if not, processes alive then are in survivors. Default: true."""
 
+    key: NotRequired[RequestKey]
+    """Makes the request safe to repeat: with the key and the params of an earlier request of the same
+    clientId it is not carried out again, and gets the answer of that one. With other params it is
+    keyConflict. Without capabilities.sessions a key is unsupported. Default: none."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -2983,6 +3403,10 @@ class JobKillResult(TypedDict):
 
     liveGroups: NotRequired[List[str]]
     """By group, if jobs is empty: the groups with live jobs, at most 64, sorted."""
+
+    replayed: NotRequired[Literal[True]]
+    """True if this is the answer of an earlier request with the same key, and nothing was done now. Absent if
+    not."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -3058,6 +3482,11 @@ class JobPatternMatchedParams(TypedDict):
 
     seq: int
     """Number of this event, counted from 1 for this connection and job; a missing number means a fault."""
+
+    n: NotRequired[int]
+    """Number of this event among all that happens to the job, counted from 1: the same for every client, also
+    after a reconnect. Events that this client does not get count too. Absent if the server lacks
+    capabilities.sessions."""
 
     watchId: int
     """The watch, as in JobInfo.watches."""
@@ -3172,12 +3601,21 @@ class JobRemoveParams(TypedDict):
     keepFiles: NotRequired[bool]
     """Whether to keep its files. Default: false."""
 
+    key: NotRequired[RequestKey]
+    """Makes the request safe to repeat: with the key and the params of an earlier request of the same
+    clientId it is not carried out again, and gets the answer of that one. With other params it is
+    keyConflict. Without capabilities.sessions a key is unsupported. Default: none."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
 
 class JobRemoveResult(TypedDict):
-    """Nothing."""
+    """Nothing besides replayed."""
+
+    replayed: NotRequired[Literal[True]]
+    """True if this is the answer of an earlier request with the same key, and nothing was done now. Absent if
+    not."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -3196,12 +3634,21 @@ class JobResizeParams(TypedDict):
     rows: int
     """Height in rows."""
 
+    key: NotRequired[RequestKey]
+    """Makes the request safe to repeat: with the key and the params of an earlier request of the same
+    clientId it is not carried out again, and gets the answer of that one. With other params it is
+    keyConflict. Without capabilities.sessions a key is unsupported. Default: none."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
 
 class JobResizeResult(TypedDict):
-    """Nothing."""
+    """Nothing besides replayed."""
+
+    replayed: NotRequired[Literal[True]]
+    """True if this is the answer of an earlier request with the same key, and nothing was done now. Absent if
+    not."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -3284,6 +3731,15 @@ class JobRunOptions(TypedDict):
     """Limits of the job; capabilities.limits says which of these the server can enforce, and how. Any other
     is unsupported. Default: none."""
 
+    onDetach: NotRequired[OnDetach]
+    """The fate of the job once this client has left the session. Without capabilities.sessions it is
+    unsupported. Default: jobs.onDetach of the client, as in initialize.session."""
+
+    detachGraceMs: NotRequired[int]
+    """Milliseconds for which a job with onDetach end lives on after this client has left, unless the client
+    comes back. Without capabilities.sessions it is unsupported. Default: jobs.graceMs of the client, as in
+    initialize.session."""
+
     watch: NotRequired[List[Watch]]
     """Patterns to watch from the first byte on; their watchIds count from 1 in this order. Default: none.
     Errors: invalidPattern."""
@@ -3310,6 +3766,11 @@ class JobRunOptions(TypedDict):
     mark: NotRequired[bool]
     """Whether a cut text has a mark between head and tail (see truncated.mark). base64 and an empty text
     (maxBytes 0) have none. Default: true."""
+
+    key: NotRequired[RequestKey]
+    """Makes the request safe to repeat: with the key and the params of an earlier request of the same
+    clientId it is not carried out again, and gets the answer of that one. With other params it is
+    keyConflict. Without capabilities.sessions a key is unsupported. Default: none."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -3385,6 +3846,10 @@ class JobRunResult(TypedDict):
 
     hint: NotRequired[Hint]
     """Why the shell could not run the command; absent if it could."""
+
+    replayed: NotRequired[Literal[True]]
+    """True if this is the answer of an earlier request with the same key, and nothing was done now. Absent if
+    not."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -3799,6 +4264,35 @@ class JobSearchResult(TypedDict):
     """Free for any use: the server neither reads nor answers it."""
 
 
+class JobSetParams(TypedDict):
+    """The job, and the new settings. An absent member stays as it is."""
+
+    handle: Handle
+    """The job: its handle (an integer counted up from 1, never reused in a server's life, never the pid) or
+    its name, which means the last job started under it. Errors: jobNotFound."""
+
+    onDetach: NotRequired[OnDetach]
+    """The fate of the job once its client has left. If that has happened already, it counts from then.
+    Absent: unchanged."""
+
+    detachGraceMs: NotRequired[int]
+    """Milliseconds for which a job with onDetach end lives on after its client has left. Absent:
+    unchanged."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class JobSetResult(TypedDict):
+    """The job."""
+
+    job: JobInfo
+    """The job after the change."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
 SignalTarget = Literal["foreground", "leader", "tree"]
 """foreground: the process group in the terminal's foreground, as for a key; in pipe mode the leader's group.
 leader: the command only. tree: every process of the job."""
@@ -3839,6 +4333,11 @@ class JobSignalParams(TypedDict):
     target: NotRequired[SignalTarget]
     """The processes that get it. Default: foreground."""
 
+    key: NotRequired[RequestKey]
+    """Makes the request safe to repeat: with the key and the params of an earlier request of the same
+    clientId it is not carried out again, and gets the answer of that one. With other params it is
+    keyConflict. Without capabilities.sessions a key is unsupported. Default: none."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -3851,6 +4350,10 @@ class JobSignalResult(TypedDict):
 
     liveGroups: NotRequired[List[str]]
     """By group, if jobs is empty: the groups with live jobs, at most 64, sorted."""
+
+    replayed: NotRequired[Literal[True]]
+    """True if this is the answer of an earlier request with the same key, and nothing was done now. Absent if
+    not."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -3926,6 +4429,15 @@ class JobStartOptions(TypedDict):
     """Limits of the job; capabilities.limits says which of these the server can enforce, and how. Any other
     is unsupported. Default: none."""
 
+    onDetach: NotRequired[OnDetach]
+    """The fate of the job once this client has left the session. Without capabilities.sessions it is
+    unsupported. Default: jobs.onDetach of the client, as in initialize.session."""
+
+    detachGraceMs: NotRequired[int]
+    """Milliseconds for which a job with onDetach end lives on after this client has left, unless the client
+    comes back. Without capabilities.sessions it is unsupported. Default: jobs.graceMs of the client, as in
+    initialize.session."""
+
     watch: NotRequired[List[Watch]]
     """Patterns to watch from the first byte on; their watchIds count from 1 in this order. Default: none.
     Errors: invalidPattern."""
@@ -3949,6 +4461,11 @@ class JobStartOptions(TypedDict):
 
     wait: NotRequired[Wait]
     """A wait for the answer. Absent: the answer comes as soon as the job runs."""
+
+    key: NotRequired[RequestKey]
+    """Makes the request safe to repeat: with the key and the params of an earlier request of the same
+    clientId it is not carried out again, and gets the answer of that one. With other params it is
+    keyConflict. Without capabilities.sessions a key is unsupported. Default: none."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -3978,6 +4495,10 @@ class JobStartResult(TypedDict):
     outcome: NotRequired[Outcome]
     """How the wait ended; absent if none was requested."""
 
+    replayed: NotRequired[Literal[True]]
+    """True if this is the answer of an earlier request with the same key, and nothing was done now. Absent if
+    not."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -3990,6 +4511,11 @@ class JobStartedParams(TypedDict):
 
     seq: int
     """Number of this event, counted from 1 for this connection and job; a missing number means a fault."""
+
+    n: NotRequired[int]
+    """Number of this event among all that happens to the job, counted from 1: the same for every client, also
+    after a reconnect. Events that this client does not get count too. Absent if the server lacks
+    capabilities.sessions."""
 
     requestId: RequestId
     """The id of the request that started the job, as spelled."""
@@ -4026,6 +4552,11 @@ class JobStateChangedParams(TypedDict):
 
     seq: int
     """Number of this event, counted from 1 for this connection and job; a missing number means a fault."""
+
+    n: NotRequired[int]
+    """Number of this event among all that happens to the job, counted from 1: the same for every client, also
+    after a reconnect. Events that this client does not get count too. Absent if the server lacks
+    capabilities.sessions."""
 
     changed: List[Change]
     """The names of the changed properties."""
@@ -4071,6 +4602,12 @@ SubscribeFrom = Union[int, "StreamOffsets", "SubscribeFromKeyword"]
 streams, start or now. An offset beyond the end: from there on, once output has come so far."""
 
 
+WhenDetached = Literal["spool", "hold"]
+"""The treatment of output while the client is away from the session. spool: it is stored as far as it is
+kept, and the program goes on. hold: the program's writes wait, as with whenSlow block, until the client is
+back or the job is ended."""
+
+
 _JobSubscribeParamsKeywords = TypedDict("_JobSubscribeParamsKeywords", {
     # The place from which output is sent; the next job/output of each stream then has restart. Absent: output
     # goes on from its position, also after a time without output; it begins at now if output of this job was
@@ -4093,12 +4630,22 @@ class JobSubscribeParams(_JobSubscribeParamsKeywords):
     encoding: NotRequired[Encoding]
     """The encoding of output from now on. Absent: unchanged; for a new job options.encoding of initialize."""
 
+    after: NotRequired[int]
+    """Events whose n is greater are sent, again if they were sent before, and then the later ones: none is
+    missing and none comes twice. If not all of them are kept, the answer is resumeGap, and nothing changes.
+    With it the events of a closed job are sent too. Without capabilities.sessions it is unsupported. Absent:
+    the events from now on."""
+
     queries: NotRequired[Queries]
     """The handling of terminal queries from now on: whether output contains them, and who answers. Absent:
     unchanged; for a new job keep."""
 
     whenSlow: NotRequired[WhenSlow]
     """The treatment of output that this client is too slow for. Absent: unchanged; for a new job spool."""
+
+    whenDetached: NotRequired[WhenDetached]
+    """The treatment of output while this client is away. Without capabilities.sessions it is unsupported.
+    Absent: unchanged; for a new job spool."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -4110,6 +4657,10 @@ class JobSubscribeResult(TypedDict):
     job: NotRequired[JobState]
     """The job when the subscription took effect: a client that subscribes after job/exited sees in streams
     where the output ends. Older servers leave it out."""
+
+    n: NotRequired[int]
+    """Number of the job's last event before the answer; 0 if there was none. A client that has all events up
+    to it and gives it as after later misses none. Absent if the server lacks capabilities.sessions."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -4212,6 +4763,11 @@ class JobWaitingForInputParams(TypedDict):
     seq: int
     """Number of this event, counted from 1 for this connection and job; a missing number means a fault."""
 
+    n: NotRequired[int]
+    """Number of this event among all that happens to the job, counted from 1: the same for every client, also
+    after a reconnect. Events that this client does not get count too. Absent if the server lacks
+    capabilities.sessions."""
+
     waiting: bool
     """Whether the job waits. If not, the wait with this waitId is over, and the other members are absent."""
 
@@ -4302,6 +4858,11 @@ class JobWatchRemovedParams(TypedDict):
     seq: int
     """Number of this event, counted from 1 for this connection and job; a missing number means a fault."""
 
+    n: NotRequired[int]
+    """Number of this event among all that happens to the job, counted from 1: the same for every client, also
+    after a reconnect. Events that this client does not get count too. Absent if the server lacks
+    capabilities.sessions."""
+
     watchId: int
     """The watch, as in JobInfo.watches."""
 
@@ -4386,6 +4947,11 @@ class JobWriteOptions(TypedDict):
     """The waitId of a wait for input: the input is refused (inputNotExpected) if that wait is over. Checked
     before the first byte is written. Default: none."""
 
+    key: NotRequired[RequestKey]
+    """Makes the request safe to repeat: with the key and the params of an earlier request of the same
+    clientId it is not carried out again, and gets the answer of that one. With other params it is
+    keyConflict. Without capabilities.sessions a key is unsupported. Default: none."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -4425,6 +4991,10 @@ class JobWriteResult(TypedDict):
     outcome: NotRequired[Outcome]
     """How the wait ended; absent if none was requested."""
 
+    replayed: NotRequired[Literal[True]]
+    """True if this is the answer of an earlier request with the same key, and nothing was done now. Absent if
+    not."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -4441,6 +5011,16 @@ class LogMessageParams(TypedDict):
 
     text: str
     """The message, for people."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class PingParams(TypedDict):
+    """A number to recognize the answer by."""
+
+    t: NotRequired[int]
+    """Any number of the sender's, such as its clock in milliseconds. Absent: none."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -4531,6 +5111,16 @@ class PlatformGetResult(TypedDict):
     aliases: NotRequired[Dict[str, str]]
     """Replacements for the first word of a command, by that word, as in options.aliases; absent if there are
     none."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class PongParams(TypedDict):
+    """The number of the $/ping."""
+
+    t: NotRequired[int]
+    """As in the $/ping. Absent if that had none."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -4678,6 +5268,143 @@ class ServerStatsResult(TypedDict):
     """Free for any use: the server neither reads nor answers it."""
 
 
+class SessionClientJoinedParams(TypedDict):
+    """The client."""
+
+    client: SessionClient
+    """The client."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+SessionLeaveReason = Literal["detached", "lost", "replaced"]
+"""Why a client is no longer attached. detached: it has left, with session/detach, or with shutdown and exit.
+lost: its connection has ended, or nothing came from it for limits.lostMs. replaced: another connection has
+its clientId now."""
+
+
+class SessionClientLeftParams(TypedDict):
+    """The client, and what becomes of its jobs."""
+
+    clientId: ClientId
+    """The id of the client."""
+
+    reason: SessionLeaveReason
+    """Why it is no longer attached."""
+
+    jobs: NotRequired[List[int]]
+    """The handles of the jobs that end unless the client comes back, lowest first. Absent if there are
+    none."""
+
+    endsAt: NotRequired[str]
+    """When the first of them ends. Absent if there are none."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class SessionDetachParams(TypedDict):
+    """Nothing."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class SessionDetachResult(TypedDict):
+    """Nothing."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class SessionEndParams(TypedDict):
+    """Nothing."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class SessionEndResult(TypedDict):
+    """Nothing."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class SessionGetParams(TypedDict):
+    """Nothing."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class SessionGetResult(TypedDict):
+    """The session."""
+
+    session: SessionState
+    """The session."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class SessionReplacedParams(TypedDict):
+    """Nothing."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class SessionLeaseChange(TypedDict):
+    """The lease; an absent member stays as it is."""
+
+    detachedMs: NotRequired[Optional[int]]
+    """Milliseconds for which jobs with onDetach keep live on while no client is attached; null: until the
+    session is ended. More than capabilities.sessions.maxLeaseMs is reduced to that. Absent: unchanged."""
+
+    idleMs: NotRequired[int]
+    """Milliseconds after which a session without clients and without live jobs ends. Absent: unchanged."""
+
+
+class SessionJobsChange(TypedDict):
+    """The defaults for jobs; an absent member stays as it is."""
+
+    onDetach: NotRequired[OnDetach]
+    """The fate of a job once this client has left the session. Absent: unchanged."""
+
+    graceMs: NotRequired[int]
+    """Milliseconds for which a job with onDetach end lives on after this client has left. Absent:
+    unchanged."""
+
+
+class SessionSetParams(TypedDict):
+    """What to change."""
+
+    lease: NotRequired[SessionLeaseChange]
+    """How long the session lives while no client is attached. Absent: unchanged."""
+
+    share: NotRequired[SessionShare]
+    """The highest role of clients without token; it does not change the role of attached ones. Absent:
+    unchanged."""
+
+    jobs: NotRequired[SessionJobsChange]
+    """The defaults for the jobs that this client starts. Absent: unchanged."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class SessionSetResult(TypedDict):
+    """The session after the change."""
+
+    session: SessionState
+    """The session."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
 class ShutdownParams(TypedDict):
     """Nothing."""
 
@@ -4779,7 +5506,30 @@ class LogMessageEvent(TypedDict):
     params: LogMessageParams
 
 
-Event = Union["JobClosedEvent", "JobCommandFinishedEvent", "JobExitedEvent", "JobOutputEvent", "JobPatternMatchedEvent", "JobScreenChangedEvent", "JobStartedEvent", "JobStateChangedEvent", "JobWaitingForInputEvent", "JobWatchRemovedEvent", "LogMessageEvent"]
+class SessionClientJoinedEvent(TypedDict):
+    """Another client is attached: it is new, it has come back, or it has replaced its earlier connection.
+    Sent to the clients whose initialize had session."""
+
+    method: Literal["session/clientJoined"]
+    params: SessionClientJoinedParams
+
+
+class SessionClientLeftEvent(TypedDict):
+    """Another client is no longer attached. Sent to the clients whose initialize had session."""
+
+    method: Literal["session/clientLeft"]
+    params: SessionClientLeftParams
+
+
+class SessionReplacedEvent(TypedDict):
+    """Another connection with the same clientId has taken the place of this one. It is the last message of
+    this connection. Sent to a client whose initialize had session."""
+
+    method: Literal["session/replaced"]
+    params: SessionReplacedParams
+
+
+Event = Union["JobClosedEvent", "JobCommandFinishedEvent", "JobExitedEvent", "JobOutputEvent", "JobPatternMatchedEvent", "JobScreenChangedEvent", "JobStartedEvent", "JobStateChangedEvent", "JobWaitingForInputEvent", "JobWatchRemovedEvent", "LogMessageEvent", "SessionClientJoinedEvent", "SessionClientLeftEvent", "SessionReplacedEvent"]
 """An event of the server: method is its name."""
 
 

@@ -2,7 +2,7 @@ import { onAbort } from './abort.js';
 import { ShelldError } from './errors.js';
 import type { Events } from './protocol.js';
 
-export type EventMethod = Exclude<keyof Events, '$/cancelRequest'>;
+export type EventMethod = Exclude<keyof Events, `$/${string}`>;
 
 /** A notification of the server: its method tells the type of its params. */
 export type Event = { [M in EventMethod]: { method: M; params: Events[M] } }[EventMethod];

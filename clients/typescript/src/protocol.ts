@@ -143,6 +143,15 @@ export type Handle = number | string;
  */
 export type JobName = string;
 
+/**
+ * The client's name for one request, so that repeating it after a lost connection does nothing
+ * twice. It belongs to the clientId. The newest 1024 keys of a session are kept with their answers,
+ * but not with an error that is retryable or invalidParams: such a request may be made again. An
+ * answer that is too long to keep is replaced by the error limitExceeded, which says that the
+ * request was carried out.
+ */
+export type RequestKey = string;
+
 /** The id of a JSON-RPC request, as spelled. */
 export type RequestId = string | number;
 
@@ -273,11 +282,12 @@ export type LimitInfo = {
 /**
  * exited: by itself. signaled: by a signal from elsewhere. killed: by a client. timeout: by the
  * timeoutMs of job/run, by killAfterMs or by jobTimeoutMs. limit: by a limit (see limit). shutdown:
- * by the server's end. lost: the server lost track of the job, so how it ended is unknown. The
- * reason is settled before a signal is sent, so a kill never looks like a crash: a job that handles
- * TERM and exits with 0 is killed with code 0.
+ * by the server's end. detached: its client was away from the session for too long, or the
+ * session's lease has ended. lost: the server lost track of the job, so how it ended is unknown.
+ * The reason is settled before a signal is sent, so a kill never looks like a crash: a job that
+ * handles TERM and exits with 0 is killed with code 0.
  */
-export type ExitReason = 'exited' | 'signaled' | 'killed' | 'timeout' | 'limit' | 'shutdown' | 'lost';
+export type ExitReason = 'exited' | 'signaled' | 'killed' | 'timeout' | 'limit' | 'shutdown' | 'lost' | 'detached';
 
 /** How the leader (the command itself) ended. Unknown values are null, never invented. */
 export type Exit = {
@@ -478,6 +488,26 @@ export type JobInfo = {
   /** The job's watches, in the order of their watchId. */
   watches: WatchInfo[];
   /**
+   * The client to which the job belongs: the one that started it, or took it over after that one
+   * had left. Absent if the server lacks capabilities.sessions.
+   */
+  startedBy?: ClientId;
+  /**
+   * The fate of the job once its client has left the session. Absent if the server lacks
+   * capabilities.sessions.
+   */
+  onDetach?: OnDetach;
+  /**
+   * Milliseconds for which a job with onDetach end lives on after its client has left. Absent if
+   * the server lacks capabilities.sessions.
+   */
+  detachGraceMs?: number;
+  /**
+   * When the job will be ended because its client, or with onDetach keep every client, is away;
+   * coming back clears it. Absent unless that time runs.
+   */
+  endsAt?: string;
+  /**
    * The members that were cut at the end, because the message would have exceeded maxMessageBytes;
    * absent if none. argv, watches and ports lose their last items.
    */
@@ -492,6 +522,89 @@ export type JobInfo = {
    * memory only. Absent if none failed.
    */
   outputFileError?: OutputFileError;
+};
+
+/**
+ * Identifies a client of a session: 1 to 64 printable ASCII characters without blanks, chosen by
+ * the client and kept over reconnects. A client that gives none gets one from the server.
+ */
+export type ClientId = string;
+
+/**
+ * The rights of a client in a session. viewer: it reads, lists, searches, subscribes and waits.
+ * driver: it also starts, types into, changes and ends jobs, and sets variables. owner: it also
+ * changes lease and share, and ends the session. Roles guard against accidents, not against another
+ * program of the same user.
+ */
+export type SessionRole = 'owner' | 'driver' | 'viewer';
+
+/** The highest role of clients without the session's token. none: they are not let in. */
+export type SessionShare = 'driver' | 'viewer' | 'none';
+
+/**
+ * The fate of a job once its client has left the session. end: it is ended after its grace, unless
+ * the client comes back before. keep: it lives on under the lease of the session. Either ends with
+ * the reason detached.
+ */
+export type OnDetach = 'end' | 'keep';
+
+/** How long a session lives while no client is attached. */
+export type SessionLease = {
+  /**
+   * Milliseconds for which jobs with onDetach keep live on while no client is attached; null: until
+   * the session is ended.
+   */
+  detachedMs: number | null;
+  /** Milliseconds after which a session without clients and without live jobs ends. */
+  idleMs: number;
+};
+
+/** The defaults for the jobs that a client starts. */
+export type SessionJobs = {
+  /** The fate of a job once the client has left the session. */
+  onDetach: OnDetach;
+  /** Milliseconds for which a job with onDetach end lives on after the client has left. */
+  graceMs: number;
+};
+
+/** A client that is attached to a session. */
+export type SessionClient = {
+  /** The client's id. */
+  clientId: ClientId;
+  /** The client's role. */
+  role: SessionRole;
+  /** True if a person sits at the client, by its own word. Absent if not. */
+  human?: true;
+  /** The client's program; absent if the client gave none. */
+  clientInfo?: ClientInfo;
+  /** When this connection of the client was initialized. */
+  attachedAt: string;
+  /**
+   * The handles of the live jobs that belong to the client, lowest first. Absent if there are none.
+   */
+  jobs?: number[];
+};
+
+/** A session, as the asking client sees it. */
+export type SessionState = {
+  /** Identifies the session. A later session of the same name has another id. */
+  id: string;
+  /** The session's name; absent if it has none. */
+  name?: string;
+  /** When the session was created. */
+  created: string;
+  /** The id of the asking client: its own, or the one that the server made. */
+  clientId: ClientId;
+  /** The role of the asking client. */
+  role: SessionRole;
+  /** The highest role of clients without token. */
+  share: SessionShare;
+  /** How long the session lives while no client is attached. */
+  lease: SessionLease;
+  /** The defaults for the jobs that the asking client starts. */
+  jobs: SessionJobs;
+  /** The attached clients, including the asking one, in the order in which they came. */
+  clients: SessionClient[];
 };
 
 /**
@@ -1148,6 +1261,12 @@ export type EnvSetParams = {
    * an assignment into its shell. Default: all later starts.
    */
   handle?: Handle;
+  /**
+   * Makes the request safe to repeat: with the key and the params of an earlier request of the same
+   * clientId it is not carried out again, and gets the answer of that one. With other params it is
+   * keyConflict. Without capabilities.sessions a key is unsupported. Default: none.
+   */
+  key?: RequestKey;
   _meta?: Meta;
 };
 
@@ -1166,6 +1285,11 @@ export type EnvSetResult = {
    * values set as a secret are also replaced by *** in the output of jobs. Absent if not.
    */
   secret?: true;
+  /**
+   * True if this is the answer of an earlier request with the same key, and nothing was done now.
+   * Absent if not.
+   */
+  replayed?: true;
   _meta?: Meta;
 };
 
@@ -1183,6 +1307,12 @@ export type EnvUnsetParams = {
    * an assignment into its shell. Default: all later starts.
    */
   handle?: Handle;
+  /**
+   * Makes the request safe to repeat: with the key and the params of an earlier request of the same
+   * clientId it is not carried out again, and gets the answer of that one. With other params it is
+   * keyConflict. Without capabilities.sessions a key is unsupported. Default: none.
+   */
+  key?: RequestKey;
   _meta?: Meta;
 };
 
@@ -1194,6 +1324,11 @@ export type EnvUnsetResult = {
   name: EnvName;
   /** The scope of the change. */
   scope: EnvScope;
+  /**
+   * True if this is the answer of an earlier request with the same key, and nothing was done now.
+   * Absent if not.
+   */
+  replayed?: true;
   _meta?: Meta;
 };
 
@@ -1243,7 +1378,7 @@ export type ErrorMessage = {
 export type AnyParams = Record<string, unknown> | unknown[] | null;
 
 /** The stable name of an error. */
-export type Kind = 'parseError' | 'invalidRequest' | 'methodNotFound' | 'invalidParams' | 'internalError' | 'canceled' | 'notInitialized' | 'jobNotFound' | 'jobExited' | 'jobRunning' | 'nameInUse' | 'commandNotFound' | 'permissionDenied' | 'badWorkingDirectory' | 'directoryNotAllowed' | 'resourceUnavailable' | 'invalidPattern' | 'invalidKey' | 'lineTooLong' | 'inputQueueFull' | 'inputNotExpected' | 'confirmationDenied' | 'policyDenied' | 'limitExceeded' | 'ptyUnavailable' | 'notInteractive' | 'shellBusy' | 'shellIntegrationUnavailable' | 'outputFileError' | 'unsupported' | 'unsupportedVersion' | 'shuttingDown';
+export type Kind = 'parseError' | 'invalidRequest' | 'methodNotFound' | 'invalidParams' | 'internalError' | 'canceled' | 'notInitialized' | 'jobNotFound' | 'jobExited' | 'jobRunning' | 'nameInUse' | 'commandNotFound' | 'permissionDenied' | 'badWorkingDirectory' | 'directoryNotAllowed' | 'resourceUnavailable' | 'invalidPattern' | 'invalidKey' | 'lineTooLong' | 'inputQueueFull' | 'inputNotExpected' | 'confirmationDenied' | 'policyDenied' | 'limitExceeded' | 'ptyUnavailable' | 'notInteractive' | 'shellBusy' | 'shellIntegrationUnavailable' | 'outputFileError' | 'unsupported' | 'unsupportedVersion' | 'shuttingDown' | 'sessionNotFound' | 'keyConflict' | 'resumeGap';
 
 /** An error. */
 export type ErrorObject = {
@@ -1288,6 +1423,9 @@ export type ErrorObject = {
   | { code: -32032; data: UnsupportedData }
   | { code: -32033; data: UnsupportedVersionData }
   | { code: -32034; data: ShuttingDownData }
+  | { code: -32035; data: SessionNotFoundData }
+  | { code: -32036; data: KeyConflictData }
+  | { code: -32037; data: ResumeGapData }
 );
 
 /** One mistake in the params of a request. */
@@ -1581,11 +1719,12 @@ export type ConfirmationDeniedData = {
 export type PolicyDeniedData = {
   /** The kind. */
   kind: 'policyDenied';
-  /** The denied action: start, write or kill. */
+  /** The denied action: start, write or kill; the method if the reason is role, share or token. */
   action?: string;
   /**
    * The rule that denies it, by the name of the option: secretInput, allowCommands, denyCommands or
-   * confirm.
+   * confirm. In a session also role (the client's role does not allow it) share (clients without
+   * the session's token are not let in) and token (it is not that of the session).
    */
   reason?: string;
   /**
@@ -1709,6 +1848,46 @@ export type ShuttingDownData = {
   _meta?: Meta;
 };
 
+/**
+ * The server does not have the session that initialize.session.attach names: it has ended, or
+ * another one has got its name. Without attach the client joins the present one.
+ */
+export type SessionNotFoundData = {
+  /** The kind. */
+  kind: 'sessionNotFound';
+  /** The id of the session, as requested. */
+  session: string;
+  _meta?: Meta;
+};
+
+/**
+ * An earlier request of this clientId had the same key, with another method or other params.
+ * Nothing was done.
+ */
+export type KeyConflictData = {
+  /** The kind. */
+  kind: 'keyConflict';
+  /** The key. */
+  key: string;
+  _meta?: Meta;
+};
+
+/**
+ * Not all events with an n greater than after are kept. Nothing was changed: subscribe with oldest
+ * or without after, and ask job/get for the state.
+ */
+export type ResumeGapData = {
+  /** The kind. */
+  kind: 'resumeGap';
+  /** The job. */
+  handle: number;
+  /** The number, as requested. */
+  after: number;
+  /** The smallest after that is possible now. */
+  oldest: number;
+  _meta?: Meta;
+};
+
 /** Nothing. */
 export type ExitParams = {
   _meta?: Meta;
@@ -1756,6 +1935,12 @@ export type ClientCapabilities = {
    * stream are sent ahead of what it has acknowledged. Default: false.
    */
   ack?: boolean;
+  /**
+   * Whether the client answers $/ping with $/pong: then the server pings when nothing has come for
+   * limits.pingMs, and gives the client up as lost when nothing has come for limits.lostMs. A
+   * server without capabilities.sessions ignores it. Default: false.
+   */
+  ping?: boolean;
 };
 
 /**
@@ -1844,6 +2029,162 @@ export type LimitOptions = {
    * killAfterMs is shorter. Default: none.
    */
   jobTimeoutMs?: number;
+  /**
+   * Milliseconds without a message from the client after which the server pings it, if the client
+   * has capabilities.ping. Default: 15000.
+   */
+  pingMs?: number;
+  /**
+   * Milliseconds without a message from the client after which it counts as lost, if it has
+   * capabilities.ping. Default: 60000.
+   */
+  lostMs?: number;
+};
+
+/** How long the session is to live while no client is attached. */
+export type SessionLeaseOptions = {
+  /**
+   * Milliseconds for which jobs with onDetach keep live on while no client is attached; null: until
+   * the session is ended. More than capabilities.sessions.maxLeaseMs is reduced to that. Default:
+   * 86400000 (24 hours).
+   */
+  detachedMs?: number | null;
+  /**
+   * Milliseconds after which a session without clients and without live jobs ends. Default: 60000.
+   */
+  idleMs?: number;
+};
+
+/** Defaults for the jobs that this client starts. */
+export type SessionJobOptions = {
+  /** The fate of a job once this client has left the session. Default: end. */
+  onDetach?: OnDetach;
+  /**
+   * Milliseconds for which a job with onDetach end lives on after this client has left. Default:
+   * 60000.
+   */
+  graceMs?: number;
+};
+
+/** A job to subscribe to before initialize is answered, as by job/subscribe. */
+export type SessionResume = {
+  handle: Handle;
+  /**
+   * As in job/subscribe: the n of the last event that the client has. Absent: the events from now
+   * on.
+   */
+  after?: number;
+  /** As in job/subscribe: the place from which output is sent. Absent: now. */
+  from?: SubscribeFrom;
+  /** As in job/subscribe. Absent: options.events, or, if that is empty, all but screenChanged. */
+  events?: EventName[];
+  /** The encoding of output. Absent: options.encoding. */
+  encoding?: Encoding;
+  /** The treatment of output that this client is too slow for. Default: spool. */
+  whenSlow?: WhenSlow;
+  /** The handling of terminal queries. Default: keep. */
+  queries?: Queries;
+};
+
+/** How the client wants to be attached to the session of the server. */
+export type SessionParams = {
+  /**
+   * The id of the session that is meant, as in the result of an earlier initialize: if the server
+   * has another one, the answer is sessionNotFound. Absent: the session of this server, whichever
+   * it is.
+   */
+  attach?: string;
+  /**
+   * The client's id. A connection with it that is still there is replaced at once; the jobs and
+   * keys of an earlier connection are this one's. Absent: the server makes one, and the client
+   * takes over the jobs that wait for clients without an id.
+   */
+  clientId?: ClientId;
+  /**
+   * The session's token: it makes the client an owner. A wrong one is policyDenied. Absent: the
+   * client may be what share says; the client that creates the session is its owner.
+   */
+  token?: string;
+  /**
+   * The role that the client wants; it never gets more than it may have, and role of the result is
+   * what it has. Absent: the highest that it may have.
+   */
+  role?: SessionRole;
+  /** Whether a person sits at the client; for the other clients. Default: false. */
+  human?: boolean;
+  /**
+   * The highest role of clients without token. Only from the client that creates the session;
+   * ignored from others, who have session/set. Default: driver.
+   */
+  share?: SessionShare;
+  /**
+   * How long the session is to live while no client is attached. Only from the client that creates
+   * the session; ignored from others, who have session/set.
+   */
+  lease?: SessionLeaseOptions;
+  /** Defaults for the jobs that this client starts. */
+  jobs?: SessionJobOptions;
+  /**
+   * Jobs to subscribe to, each before initialize is answered; resumed of the result has what became
+   * of each, and the events come after the answer. Default: none.
+   */
+  resume?: SessionResume[];
+};
+
+/**
+ * How a client came to be attached. new: it has created the session. joined: it is new in the
+ * session. replaced: a connection with its clientId was still there, and has been ended. returned:
+ * an earlier connection with its clientId had ended.
+ */
+export type SessionAttached = 'new' | 'joined' | 'replaced' | 'returned';
+
+/** What became of an entry of resume: job and n, or error. */
+export type ResumedJob = {
+  /** The handle or name, as in resume. */
+  handle: Handle;
+  /** The job when the subscription took effect; absent if there is an error. */
+  job?: JobState;
+  /**
+   * Number of the job's last event before the answer; 0 if there was none. Absent if there is an
+   * error.
+   */
+  n?: number;
+  /**
+   * The error that job/subscribe would have been answered with, such as jobNotFound or resumeGap;
+   * absent if there is none.
+   */
+  error?: ErrorObject;
+} & (
+  | { job: JobState; n: number; error?: undefined }
+  | { error: ErrorObject; job?: undefined; n?: undefined }
+);
+
+/** The session, as session/get returns it, and how the client is attached to it. */
+export type AttachedSession = {
+  /** Identifies the session; for attach. A later session of the same name has another id. */
+  id: string;
+  /** The session's name; absent if it has none. */
+  name?: string;
+  /** When the session was created. */
+  created: string;
+  /** The session's token. Keep it to come back as an owner. Absent if the client is no owner. */
+  token?: string;
+  /** The client's id: its own, or the one that the server made. */
+  clientId: ClientId;
+  /** The client's role. */
+  role: SessionRole;
+  /** How the client came to be attached. */
+  attached: SessionAttached;
+  /** The highest role of clients without token. */
+  share: SessionShare;
+  /** How long the session lives while no client is attached. */
+  lease: SessionLease;
+  /** The defaults for the jobs that this client starts. */
+  jobs: SessionJobs;
+  /** The attached clients, including this one, in the order in which they came. */
+  clients: SessionClient[];
+  /** What became of each entry of resume, in the same order. Absent if there was no resume. */
+  resumed?: ResumedJob[];
 };
 
 /**
@@ -2039,6 +2380,21 @@ export type LimitSupport = {
 /** full: all of the level. partial: part of it. none: nothing of it. */
 export type LevelSupport = 'none' | 'partial' | 'full';
 
+/** What the server can do for a session with several clients. */
+export type SessionSupport = {
+  /**
+   * What may end or be killed without ending the jobs: client (a client and its connection), front
+   * (the process between client and server).
+   */
+  survives: string[];
+  /** The roles that a client may have. */
+  roles: string[];
+  /** Whether requests may have key. */
+  keys: boolean;
+  /** The longest lease.detachedMs in milliseconds; absent if there is no bound. */
+  maxLeaseMs?: number;
+};
+
 /**
  * What this server on this machine can really do. An absent member means that the server lacks the
  * feature; later versions may add members.
@@ -2115,8 +2471,13 @@ export type Capabilities = {
   /** Whether the server accepts options.allowCommands, denyCommands and aliases. Absent if not. */
   commandPolicy?: boolean;
   /**
-   * How much of each level of the protocol (core, trees, terminal, store, policy) the server has;
-   * an absent level means none.
+   * What the server can do for a session that its clients may leave and come back to. Absent if the
+   * server is not the host of one, such as one that ends with its input.
+   */
+  sessions?: SessionSupport;
+  /**
+   * How much of each level of the protocol (core, trees, terminal, store, policy, sessions) the
+   * server has; an absent level means none.
    */
   levels: Record<string, LevelSupport>;
 };
@@ -2179,6 +2540,16 @@ export type Limits = {
   screenIntervalMs?: number;
   /** Milliseconds from its start after which any job is ended; absent if unlimited. */
   jobTimeoutMs?: number;
+  /**
+   * Milliseconds without a message from the client after which the server pings it. Absent if it
+   * does not.
+   */
+  pingMs?: number;
+  /**
+   * Milliseconds without a message from the client after which it counts as lost. Absent if the
+   * server does not ping.
+   */
+  lostMs?: number;
 };
 
 /** The treatment of the actions that options.confirm names. */
@@ -2234,9 +2605,9 @@ export type Warning = {
  * All members are optional; unknown ones are ignored at every level, and listed in warnings of the
  * result. But a server that has them refuses, as invalidParams, misspellings of options,
  * allowedDirectories, options.allowCommands, denyCommands, confirm and secretInput, of the members
- * of options.confirm, and of options.env.inherit and exclude: up to a third of the letters differ,
- * the name is cut short, or one of the first six is inside options instead of beside it or vice
- * versa. No later version adds such names.
+ * of options.confirm, of options.env.inherit and exclude, and of session.attach, role and share: up
+ * to a third of the letters differ, the name is cut short, or one of the first six is inside
+ * options instead of beside it or vice versa. No later version adds such names.
  */
 export type InitializeParams = {
   /**
@@ -2265,6 +2636,12 @@ export type InitializeParams = {
   capabilities?: ClientCapabilities;
   /** Settings for this connection. */
   options?: Options;
+  /**
+   * How the client wants to be attached to the session; with it the client also gets the events of
+   * the session. Absent: as if {}, without those events. A server without capabilities.sessions
+   * ignores it.
+   */
+  session?: SessionParams;
   _meta?: Meta;
 };
 
@@ -2291,6 +2668,11 @@ export type InitializeResult = {
   limits: Limits;
   /** The restrictions in effect. Absent if the server does not report them. */
   policy?: Policy;
+  /**
+   * The session, and how the client is attached to it. Absent if the server lacks
+   * capabilities.sessions.
+   */
+  session?: AttachedSession;
   /**
    * The ignored members of the params, at any level, sorted by pointer; the first 20. Absent if
    * there are none, or if the server does not report them.
@@ -2324,6 +2706,12 @@ export type JobClosedParams = {
    */
   seq: number;
   /**
+   * Number of this event among all that happens to the job, counted from 1: the same for every
+   * client, also after a reconnect. Events that this client does not get count too. Absent if the
+   * server lacks capabilities.sessions.
+   */
+  n?: number;
+  /**
    * Processes that could not be ended, if the job's keeper was killed; absent if there are none.
    */
   survivors?: Survivor[];
@@ -2339,6 +2727,12 @@ export type JobCommandFinishedParams = {
    * fault.
    */
   seq: number;
+  /**
+   * Number of this event among all that happens to the job, counted from 1: the same for every
+   * client, also after a reconnect. Events that this client does not get count too. Absent if the
+   * server lacks capabilities.sessions.
+   */
+  n?: number;
   commandId: CommandId;
   /** The text of the command, at most 4096 bytes; absent if the shell did not report it. */
   command?: string;
@@ -2440,6 +2834,12 @@ export type JobExecParams = {
   onTimeout?: ExecTimeout;
   /** The action if the shell already runs a command. Default: queue. */
   ifBusy?: IfBusy;
+  /**
+   * Makes the request safe to repeat: with the key and the params of an earlier request of the same
+   * clientId it is not carried out again, and gets the answer of that one. With other params it is
+   * keyConflict. Without capabilities.sessions a key is unsupported. Default: none.
+   */
+  key?: RequestKey;
   _meta?: Meta;
 };
 
@@ -2504,6 +2904,11 @@ export type JobExecResult = {
   range?: OutputRange;
   /** Why the shell could not run the command; absent if it could, or if unknown. */
   hint?: Hint;
+  /**
+   * True if this is the answer of an earlier request with the same key, and nothing was done now.
+   * Absent if not.
+   */
+  replayed?: true;
   _meta?: Meta;
 };
 
@@ -2516,6 +2921,12 @@ export type JobExitedParams = {
    * fault.
    */
   seq: number;
+  /**
+   * Number of this event among all that happens to the job, counted from 1: the same for every
+   * client, also after a reconnect. Events that this client does not get count too. Absent if the
+   * server lacks capabilities.sessions.
+   */
+  n?: number;
   /** How the leader ended. */
   exit: Exit;
   /** Milliseconds from the job's start to the leader's end. */
@@ -2613,6 +3024,12 @@ export type JobKillParams = {
    * true.
    */
   force?: boolean;
+  /**
+   * Makes the request safe to repeat: with the key and the params of an earlier request of the same
+   * clientId it is not carried out again, and gets the answer of that one. With other params it is
+   * keyConflict. Without capabilities.sessions a key is unsupported. Default: none.
+   */
+  key?: RequestKey;
   _meta?: Meta;
 } & (
   | { handle: Handle; group?: undefined }
@@ -2635,6 +3052,11 @@ export type JobKillResult = {
   jobs?: KillReport[];
   /** By group, if jobs is empty: the groups with live jobs, at most 64, sorted. */
   liveGroups?: string[];
+  /**
+   * True if this is the answer of an earlier request with the same key, and nothing was done now.
+   * Absent if not.
+   */
+  replayed?: true;
   _meta?: Meta;
 } & (
   | { signals: SentSignal[]; killed: KilledProcess[]; survivors: Survivor[]; alreadyClosed: boolean; job: JobState; jobs?: undefined }
@@ -2705,6 +3127,12 @@ export type JobPatternMatchedParams = {
    * fault.
    */
   seq: number;
+  /**
+   * Number of this event among all that happens to the job, counted from 1: the same for every
+   * client, also after a reconnect. Events that this client does not get count too. Absent if the
+   * server lacks capabilities.sessions.
+   */
+  n?: number;
   /** The watch, as in JobInfo.watches. */
   watchId: number;
   /** The matched text. */
@@ -2796,11 +3224,22 @@ export type JobRemoveParams = {
   handle: Handle;
   /** Whether to keep its files. Default: false. */
   keepFiles?: boolean;
+  /**
+   * Makes the request safe to repeat: with the key and the params of an earlier request of the same
+   * clientId it is not carried out again, and gets the answer of that one. With other params it is
+   * keyConflict. Without capabilities.sessions a key is unsupported. Default: none.
+   */
+  key?: RequestKey;
   _meta?: Meta;
 };
 
-/** Nothing. */
+/** Nothing besides replayed. */
 export type JobRemoveResult = {
+  /**
+   * True if this is the answer of an earlier request with the same key, and nothing was done now.
+   * Absent if not.
+   */
+  replayed?: true;
   _meta?: Meta;
 };
 
@@ -2811,11 +3250,22 @@ export type JobResizeParams = {
   cols: number;
   /** Height in rows. */
   rows: number;
+  /**
+   * Makes the request safe to repeat: with the key and the params of an earlier request of the same
+   * clientId it is not carried out again, and gets the answer of that one. With other params it is
+   * keyConflict. Without capabilities.sessions a key is unsupported. Default: none.
+   */
+  key?: RequestKey;
   _meta?: Meta;
 };
 
-/** Nothing. */
+/** Nothing besides replayed. */
 export type JobResizeResult = {
+  /**
+   * True if this is the answer of an earlier request with the same key, and nothing was done now.
+   * Absent if not.
+   */
+  replayed?: true;
   _meta?: Meta;
 };
 
@@ -2906,6 +3356,17 @@ export type JobRunParams = {
    */
   limits?: JobLimits;
   /**
+   * The fate of the job once this client has left the session. Without capabilities.sessions it is
+   * unsupported. Default: jobs.onDetach of the client, as in initialize.session.
+   */
+  onDetach?: OnDetach;
+  /**
+   * Milliseconds for which a job with onDetach end lives on after this client has left, unless the
+   * client comes back. Without capabilities.sessions it is unsupported. Default: jobs.graceMs of
+   * the client, as in initialize.session.
+   */
+  detachGraceMs?: number;
+  /**
    * Patterns to watch from the first byte on; their watchIds count from 1 in this order. Default:
    * none. Errors: invalidPattern.
    */
@@ -2938,6 +3399,12 @@ export type JobRunParams = {
    * text (maxBytes 0) have none. Default: true.
    */
   mark?: boolean;
+  /**
+   * Makes the request safe to repeat: with the key and the params of an earlier request of the same
+   * clientId it is not carried out again, and gets the answer of that one. With other params it is
+   * keyConflict. Without capabilities.sessions a key is unsupported. Default: none.
+   */
+  key?: RequestKey;
   _meta?: Meta;
 } & (
   | { command: string; argv?: undefined }
@@ -3002,6 +3469,11 @@ export type JobRunResult = {
   waitingForInput?: WaitingForInput;
   /** Why the shell could not run the command; absent if it could. */
   hint?: Hint;
+  /**
+   * True if this is the answer of an earlier request with the same key, and nothing was done now.
+   * Absent if not.
+   */
+  replayed?: true;
   _meta?: Meta;
 };
 
@@ -3375,6 +3847,29 @@ export type JobSearchResult = {
   _meta?: Meta;
 };
 
+/** The job, and the new settings. An absent member stays as it is. */
+export type JobSetParams = {
+  handle: Handle;
+  /**
+   * The fate of the job once its client has left. If that has happened already, it counts from
+   * then. Absent: unchanged.
+   */
+  onDetach?: OnDetach;
+  /**
+   * Milliseconds for which a job with onDetach end lives on after its client has left. Absent:
+   * unchanged.
+   */
+  detachGraceMs?: number;
+  _meta?: Meta;
+};
+
+/** The job. */
+export type JobSetResult = {
+  /** The job after the change. */
+  job: JobInfo;
+  _meta?: Meta;
+};
+
 /**
  * foreground: the process group in the terminal's foreground, as for a key; in pipe mode the
  * leader's group. leader: the command only. tree: every process of the job.
@@ -3409,6 +3904,12 @@ export type JobSignalParams = {
   signal: string;
   /** The processes that get it. Default: foreground. */
   target?: SignalTarget;
+  /**
+   * Makes the request safe to repeat: with the key and the params of an earlier request of the same
+   * clientId it is not carried out again, and gets the answer of that one. With other params it is
+   * keyConflict. Without capabilities.sessions a key is unsupported. Default: none.
+   */
+  key?: RequestKey;
   _meta?: Meta;
 } & (
   | { handle: Handle; group?: undefined }
@@ -3421,6 +3922,11 @@ export type JobSignalResult = {
   jobs?: SignalReport[];
   /** By group, if jobs is empty: the groups with live jobs, at most 64, sorted. */
   liveGroups?: string[];
+  /**
+   * True if this is the answer of an earlier request with the same key, and nothing was done now.
+   * Absent if not.
+   */
+  replayed?: true;
   _meta?: Meta;
 };
 
@@ -3509,6 +4015,17 @@ export type JobStartParams = {
    */
   limits?: JobLimits;
   /**
+   * The fate of the job once this client has left the session. Without capabilities.sessions it is
+   * unsupported. Default: jobs.onDetach of the client, as in initialize.session.
+   */
+  onDetach?: OnDetach;
+  /**
+   * Milliseconds for which a job with onDetach end lives on after this client has left, unless the
+   * client comes back. Without capabilities.sessions it is unsupported. Default: jobs.graceMs of
+   * the client, as in initialize.session.
+   */
+  detachGraceMs?: number;
+  /**
    * Patterns to watch from the first byte on; their watchIds count from 1 in this order. Default:
    * none. Errors: invalidPattern.
    */
@@ -3537,6 +4054,12 @@ export type JobStartParams = {
   whenSlow?: WhenSlow;
   /** A wait for the answer. Absent: the answer comes as soon as the job runs. */
   wait?: Wait;
+  /**
+   * Makes the request safe to repeat: with the key and the params of an earlier request of the same
+   * clientId it is not carried out again, and gets the answer of that one. With other params it is
+   * keyConflict. Without capabilities.sessions a key is unsupported. Default: none.
+   */
+  key?: RequestKey;
   _meta?: Meta;
 } & (
   | { command?: undefined }
@@ -3549,6 +4072,11 @@ export type JobStartResult = {
   job: JobInfo;
   /** How the wait ended; absent if none was requested. */
   outcome?: Outcome;
+  /**
+   * True if this is the answer of an earlier request with the same key, and nothing was done now.
+   * Absent if not.
+   */
+  replayed?: true;
   _meta?: Meta;
 };
 
@@ -3561,6 +4089,12 @@ export type JobStartedParams = {
    * fault.
    */
   seq: number;
+  /**
+   * Number of this event among all that happens to the job, counted from 1: the same for every
+   * client, also after a reconnect. Events that this client does not get count too. Absent if the
+   * server lacks capabilities.sessions.
+   */
+  n?: number;
   /** The id of the request that started the job, as spelled. */
   requestId: RequestId;
   /** The job. */
@@ -3596,6 +4130,12 @@ export type JobStateChangedParams = {
    * fault.
    */
   seq: number;
+  /**
+   * Number of this event among all that happens to the job, counted from 1: the same for every
+   * client, also after a reconnect. Events that this client does not get count too. Absent if the
+   * server lacks capabilities.sessions.
+   */
+  n?: number;
   /** The names of the changed properties. */
   changed: Change[];
   /** The job's status: running or stopped. */
@@ -3636,6 +4176,13 @@ export type SubscribeFromKeyword = 'start' | 'now';
  */
 export type SubscribeFrom = number | StreamOffsets | SubscribeFromKeyword;
 
+/**
+ * The treatment of output while the client is away from the session. spool: it is stored as far as
+ * it is kept, and the program goes on. hold: the program's writes wait, as with whenSlow block,
+ * until the client is back or the job is ended.
+ */
+export type WhenDetached = 'spool' | 'hold';
+
 /** The job, and the new settings. A job is new if the connection currently has no events of it. */
 export type JobSubscribeParams = {
   handle: Handle;
@@ -3656,6 +4203,13 @@ export type JobSubscribeParams = {
    */
   from?: SubscribeFrom;
   /**
+   * Events whose n is greater are sent, again if they were sent before, and then the later ones:
+   * none is missing and none comes twice. If not all of them are kept, the answer is resumeGap, and
+   * nothing changes. With it the events of a closed job are sent too. Without capabilities.sessions
+   * it is unsupported. Absent: the events from now on.
+   */
+  after?: number;
+  /**
    * The handling of terminal queries from now on: whether output contains them, and who answers.
    * Absent: unchanged; for a new job keep.
    */
@@ -3665,6 +4219,11 @@ export type JobSubscribeParams = {
    * spool.
    */
   whenSlow?: WhenSlow;
+  /**
+   * The treatment of output while this client is away. Without capabilities.sessions it is
+   * unsupported. Absent: unchanged; for a new job spool.
+   */
+  whenDetached?: WhenDetached;
   _meta?: Meta;
 };
 
@@ -3675,6 +4234,12 @@ export type JobSubscribeResult = {
    * streams where the output ends. Older servers leave it out.
    */
   job?: JobState;
+  /**
+   * Number of the job's last event before the answer; 0 if there was none. A client that has all
+   * events up to it and gives it as after later misses none. Absent if the server lacks
+   * capabilities.sessions.
+   */
+  n?: number;
   _meta?: Meta;
 };
 
@@ -3751,6 +4316,12 @@ export type JobWaitingForInputParams = {
    */
   seq: number;
   /**
+   * Number of this event among all that happens to the job, counted from 1: the same for every
+   * client, also after a reconnect. Events that this client does not get count too. Absent if the
+   * server lacks capabilities.sessions.
+   */
+  n?: number;
+  /**
    * Whether the job waits. If not, the wait with this waitId is over, and the other members are
    * absent.
    */
@@ -3821,6 +4392,12 @@ export type JobWatchRemovedParams = {
    * fault.
    */
   seq: number;
+  /**
+   * Number of this event among all that happens to the job, counted from 1: the same for every
+   * client, also after a reconnect. Events that this client does not get count too. Absent if the
+   * server lacks capabilities.sessions.
+   */
+  n?: number;
   /** The watch, as in JobInfo.watches. */
   watchId: number;
   /** What went wrong with the pattern, for people. */
@@ -3923,6 +4500,12 @@ export type JobWriteParams = {
    * the outcome's reason is timeout. Absent: the answer comes when the bytes are written.
    */
   wait?: Wait;
+  /**
+   * Makes the request safe to repeat: with the key and the params of an earlier request of the same
+   * clientId it is not carried out again, and gets the answer of that one. With other params it is
+   * keyConflict. Without capabilities.sessions a key is unsupported. Default: none.
+   */
+  key?: RequestKey;
   _meta?: Meta;
 } & (
   | { input?: undefined }
@@ -3941,6 +4524,11 @@ export type JobWriteResult = {
   bytesWritten: number;
   /** How the wait ended; absent if none was requested. */
   outcome?: Outcome;
+  /**
+   * True if this is the answer of an earlier request with the same key, and nothing was done now.
+   * Absent if not.
+   */
+  replayed?: true;
   _meta?: Meta;
 };
 
@@ -3953,6 +4541,13 @@ export type LogMessageParams = {
   level: LogLevel;
   /** The message, for people. */
   text: string;
+  _meta?: Meta;
+};
+
+/** A number to recognize the answer by. */
+export type PingParams = {
+  /** Any number of the sender's, such as its clock in milliseconds. Absent: none. */
+  t?: number;
   _meta?: Meta;
 };
 
@@ -4027,6 +4622,13 @@ export type PlatformGetResult = {
    * there are none.
    */
   aliases?: Record<string, string>;
+  _meta?: Meta;
+};
+
+/** The number of the $/ping. */
+export type PongParams = {
+  /** As in the $/ping. Absent if that had none. */
+  t?: number;
   _meta?: Meta;
 };
 
@@ -4138,6 +4740,120 @@ export type ServerStatsResult = {
   _meta?: Meta;
 };
 
+/** The client. */
+export type SessionClientJoinedParams = {
+  /** The client. */
+  client: SessionClient;
+  _meta?: Meta;
+};
+
+/**
+ * Why a client is no longer attached. detached: it has left, with session/detach, or with shutdown
+ * and exit. lost: its connection has ended, or nothing came from it for limits.lostMs. replaced:
+ * another connection has its clientId now.
+ */
+export type SessionLeaveReason = 'detached' | 'lost' | 'replaced';
+
+/** The client, and what becomes of its jobs. */
+export type SessionClientLeftParams = {
+  /** The id of the client. */
+  clientId: ClientId;
+  /** Why it is no longer attached. */
+  reason: SessionLeaveReason;
+  /**
+   * The handles of the jobs that end unless the client comes back, lowest first. Absent if there
+   * are none.
+   */
+  jobs?: number[];
+  /** When the first of them ends. Absent if there are none. */
+  endsAt?: string;
+  _meta?: Meta;
+};
+
+/** Nothing. */
+export type SessionDetachParams = {
+  _meta?: Meta;
+};
+
+/** Nothing. */
+export type SessionDetachResult = {
+  _meta?: Meta;
+};
+
+/** Nothing. */
+export type SessionEndParams = {
+  _meta?: Meta;
+};
+
+/** Nothing. */
+export type SessionEndResult = {
+  _meta?: Meta;
+};
+
+/** Nothing. */
+export type SessionGetParams = {
+  _meta?: Meta;
+};
+
+/** The session. */
+export type SessionGetResult = {
+  /** The session. */
+  session: SessionState;
+  _meta?: Meta;
+};
+
+/** Nothing. */
+export type SessionReplacedParams = {
+  _meta?: Meta;
+};
+
+/** The lease; an absent member stays as it is. */
+export type SessionLeaseChange = {
+  /**
+   * Milliseconds for which jobs with onDetach keep live on while no client is attached; null: until
+   * the session is ended. More than capabilities.sessions.maxLeaseMs is reduced to that. Absent:
+   * unchanged.
+   */
+  detachedMs?: number | null;
+  /**
+   * Milliseconds after which a session without clients and without live jobs ends. Absent:
+   * unchanged.
+   */
+  idleMs?: number;
+};
+
+/** The defaults for jobs; an absent member stays as it is. */
+export type SessionJobsChange = {
+  /** The fate of a job once this client has left the session. Absent: unchanged. */
+  onDetach?: OnDetach;
+  /**
+   * Milliseconds for which a job with onDetach end lives on after this client has left. Absent:
+   * unchanged.
+   */
+  graceMs?: number;
+};
+
+/** What to change. */
+export type SessionSetParams = {
+  /** How long the session lives while no client is attached. Absent: unchanged. */
+  lease?: SessionLeaseChange;
+  /**
+   * The highest role of clients without token; it does not change the role of attached ones.
+   * Absent: unchanged.
+   */
+  share?: SessionShare;
+  /** The defaults for the jobs that this client starts. Absent: unchanged. */
+  jobs?: SessionJobsChange;
+  _meta?: Meta;
+};
+
+/** The session after the change. */
+export type SessionSetResult = {
+  /** The session. */
+  session: SessionState;
+  _meta?: Meta;
+};
+
 /** Nothing. */
 export type ShutdownParams = {
   _meta?: Meta;
@@ -4234,6 +4950,10 @@ export interface Requests {
    */
   'job/search': { params: JobSearchParams; result: JobSearchResult };
   /**
+   * Changes what happens to a job once its client has left the session. A closed job is jobExited.
+   */
+  'job/set': { params: JobSetParams; result: JobSetResult };
+  /**
    * Sends one signal to a part of a job, or to that part of every job of a group. The answer comes
    * when it is sent; its effect shows in the job's events. To end a job use job/kill, which reaches
    * all that it started.
@@ -4249,8 +4969,8 @@ export interface Requests {
    * Sets which events of a job this connection is sent. Events before the answer follow the old
    * settings, events after it the new ones. job/started comes first if no event of the job was sent
    * yet; job/exited and job/closed that happened before and were not sent are sent late. After
-   * job/closed was sent no more events come, and the answer is jobExited; job/read still has the
-   * output.
+   * job/closed was sent no more events come, and the answer is jobExited unless after is given;
+   * job/read still has the output.
    */
   'job/subscribe': { params: JobSubscribeParams; result: JobSubscribeResult };
   /**
@@ -4288,6 +5008,24 @@ export interface Requests {
    */
   'server/stats': { params: ServerStatsParams; result: ServerStatsResult };
   /**
+   * Leaves the session: the answer comes, then the connection ends. The jobs of this client end or
+   * stay as their onDetach says, after their grace; it may come back with its clientId.
+   */
+  'session/detach': { params: SessionDetachParams; result: SessionDetachResult };
+  /**
+   * Ends the session, by an owner (else policyDenied): ends every job as shutdown does, then
+   * answers; then the connections of all clients and the server end. Requests that come meanwhile
+   * are answered shuttingDown.
+   */
+  'session/end': { params: SessionEndParams; result: SessionEndResult };
+  /** Returns the session: its lease, its attached clients, and this client among them. */
+  'session/get': { params: SessionGetParams; result: SessionGetResult };
+  /**
+   * Changes the session. lease and share are the owners' (policyDenied); jobs is of this client,
+   * and holds for the jobs that it starts from now on.
+   */
+  'session/set': { params: SessionSetParams; result: SessionSetResult };
+  /**
    * Ends every job (TERM, shutdownGraceMs, KILL), then answers. Requests that come meanwhile are
    * answered shuttingDown, later ones invalidRequest. The process itself ends with the notification
    * exit, or with the end of its input.
@@ -4320,6 +5058,15 @@ export interface Notifications {
    * such as client/secret: that needs no answer any more, and one that comes is ignored.
    */
   '$/cancelRequest': CancelRequestParams;
+  /**
+   * Asks for a sign of life: the receiver sends $/pong at once. A server sends it only to a client
+   * with capabilities.ping, from which nothing has come for limits.pingMs. If nothing has come for
+   * limits.lostMs, the client is lost: its connection ends as if its input had ended. A client may
+   * send it at any time after initialize; a server without capabilities.sessions ignores it.
+   */
+  '$/ping': PingParams;
+  /** The answer to $/ping. */
+  '$/pong': PongParams;
 }
 
 /** The requests of the server: params and result by method. */
@@ -4404,10 +5151,31 @@ export interface Events {
   /** A message for the operator of the server. Never needed to understand a job. */
   'log/message': LogMessageParams;
   /**
+   * Another client is attached: it is new, it has come back, or it has replaced its earlier
+   * connection. Sent to the clients whose initialize had session.
+   */
+  'session/clientJoined': SessionClientJoinedParams;
+  /** Another client is no longer attached. Sent to the clients whose initialize had session. */
+  'session/clientLeft': SessionClientLeftParams;
+  /**
+   * Another connection with the same clientId has taken the place of this one. It is the last
+   * message of this connection. Sent to a client whose initialize had session.
+   */
+  'session/replaced': SessionReplacedParams;
+  /**
    * Cancels a request that is in flight: it is answered canceled. Input that was not yet written is
    * withdrawn; effects already taken stay. Cancelling job/run acts as its onTimeout says. An id
    * that is not in flight is ignored. Sent by the server, it withdraws a request of the server,
    * such as client/secret: that needs no answer any more, and one that comes is ignored.
    */
   '$/cancelRequest': CancelRequestParams;
+  /**
+   * Asks for a sign of life: the receiver sends $/pong at once. A server sends it only to a client
+   * with capabilities.ping, from which nothing has come for limits.pingMs. If nothing has come for
+   * limits.lostMs, the client is lost: its connection ends as if its input had ended. A client may
+   * send it at any time after initialize; a server without capabilities.sessions ignores it.
+   */
+  '$/ping': PingParams;
+  /** The answer to $/ping. */
+  '$/pong': PongParams;
 }
