@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"shelld.dev/shelld/internal/safedir"
 	"shelld.dev/shelld/jobs/internal/spool"
 	"shelld.dev/shelld/jobs/internal/store"
 	"shelld.dev/shelld/jobs/internal/turn"
@@ -150,7 +151,7 @@ func refusedArchive(err error, dir string) *Error {
 		why = e.Path + ": " + why
 	}
 	e.Message = "output cannot be kept in " + dir + " (" + why + "); set persist.directory to a writable directory, or persist.mode to memory"
-	if store.IsUnsafe(err) {
+	if safedir.IsUnsafe(err) {
 		e.Message = "output cannot be kept in " + dir + " (" + why + "); choose a directory that no other user can change, set persist.trustPath if you trust those users, or set persist.mode to memory"
 	}
 	return e

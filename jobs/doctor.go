@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"shelld.dev/shelld/internal/safedir"
 	"shelld.dev/shelld/jobs/internal/inputwait"
 	"shelld.dev/shelld/jobs/internal/probe"
 	"shelld.dev/shelld/jobs/internal/proc"
@@ -118,7 +119,7 @@ func lookStateDirectory() Finding {
 			Advice: "set one of them: otherwise output is kept only in memory"}
 	}
 	f := probe.Directory(dir)
-	if err := store.Check(dir); f.Grade == GradeOK && err != nil {
+	if err := safedir.Check(dir); f.Grade == GradeOK && err != nil {
 		f.Grade, f.Reason = GradeLimited, err.Error()
 		f.Advice = "fix that, or set XDG_STATE_HOME to a directory that only you can change: otherwise output is kept only in memory"
 	}

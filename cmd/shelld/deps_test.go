@@ -76,7 +76,7 @@ var rules = []rule{
 	},
 	{
 		pkg:  "jobs",
-		ours: []string{"screen", "jobs/internal/*", "jobs/stored"},
+		ours: []string{"screen", "internal/safedir", "jobs/internal/*", "jobs/stored"},
 		not:  map[string]string{"encoding/json": "a job does not know its encoding; the caller passes functions that encode"},
 		why:  "jobs do not depend on the protocol that describes them",
 	},
@@ -118,8 +118,13 @@ var rules = []rule{
 		why:    "matching depends only on bytes",
 	},
 	{
-		pkg: "jobs/internal/store",
-		why: "the places of files do not depend on their contents",
+		pkg:  "jobs/internal/store",
+		ours: []string{"internal/safedir"},
+		why:  "the places of files do not depend on their contents",
+	},
+	{
+		pkg: "internal/safedir",
+		why: "whether a directory is safe depends only on the file system",
 	},
 	{
 		pkg:    "jobs/internal/probe",

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -297,7 +298,10 @@ func optionalText(s string) any {
 }
 
 // print writes a value as JSON.
-func (p *pastJobs) print(v any) error {
+func (p *pastJobs) print(v any) error { return writeJSON(p.out, v) }
+
+// writeJSON writes a value as JSON that is safe to show on a terminal.
+func writeJSON(w io.Writer, v any) error {
 	var b, laidOut bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -308,7 +312,7 @@ func (p *pastJobs) print(v any) error {
 	if err := json.Indent(&laidOut, base.EscapeControls(bytes.TrimSpace(b.Bytes())), "", "  "); err != nil {
 		return err
 	}
-	_, err := p.out.Write(append(laidOut.Bytes(), '\n'))
+	_, err := w.Write(append(laidOut.Bytes(), '\n'))
 	return err
 }
 

@@ -26,9 +26,11 @@ func serveCommand() *base.Command {
 	}
 }
 
+// framings are the values of -framing.
+var framings = map[string]rpc.Framing{"auto": 0, "header": rpc.FramingHeader, "line": rpc.FramingLine}
+
 func serveFlags(fs *flag.FlagSet) func(*base.Call) int {
 	framing, level := "auto", slog.LevelWarn
-	framings := map[string]rpc.Framing{"auto": 0, "header": rpc.FramingHeader, "line": rpc.FramingLine}
 	fs.Var(base.Choice{To: &framing, Allowed: []string{"auto", "header", "line"}}, "framing", "how messages are framed: `auto` (detected from the first byte), header (Content-Length) or line (one JSON text per line)")
 	fs.Var(base.Level{Level: &level}, "log", "the lowest `level` that is logged on stderr: debug, info, warn or error")
 	return func(*base.Call) int {

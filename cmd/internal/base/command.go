@@ -24,6 +24,7 @@ type Command struct {
 	About    string   // help text before the flags
 	Notes    string   // help text after the flags
 	Status   int      // exit status after an error in the command line; 0: StatusUsage
+	Hidden   bool     // it is for other commands, and in no list
 
 	// Flags declares the flags. It returns the function that runs the command and returns the exit status.
 	Flags func(*flag.FlagSet) func(*Call) int
@@ -99,7 +100,7 @@ func (c *Command) run(name string, args []string) int {
 func (c *Command) withFlag(flagName string) (names []string) {
 	for _, sub := range c.Commands {
 		fs := flag.NewFlagSet(sub.Name, flag.ContinueOnError)
-		if sub.Flags == nil {
+		if sub.Flags == nil || sub.Hidden {
 			continue
 		}
 		if sub.Flags(fs); fs.Lookup(flagName) != nil {
@@ -111,15 +112,16 @@ func (c *Command) withFlag(flagName string) (names []string) {
 
 func (c *Command) names() (names []string) {
 	for _, sub := range c.Commands {
-		names = append(names, sub.Name)
+		if !sub.Hidden {
+			names = append(names, sub.Name)
+		}
 	}
 	return names
 }
 
 // sub returns the subcommand with the name.
 func (c *Command) sub(name string) (*Command, error) {
-	names := c.names()
-	if i := slices.Index(names, name); i >= 0 {
+	if i := slices.IndexFunc(c.Commands, func(sub *Command) bool { return sub.Name == name }); i >= 0 {
 		return c.Commands[i], nil
 	}
 	for _, sub := range c.Commands {
@@ -127,7 +129,7 @@ func (c *Command) sub(name string) (*Command, error) {
 			return nil, fmt.Errorf("there is no command %q; did you mean %s?", name, sub.Name)
 		}
 	}
-	return nil, fmt.Errorf("there is no command %q%s", name, didYouMean("", name, names))
+	return nil, fmt.Errorf("there is no command %q%s", name, didYouMean("", name, c.names()))
 }
 
 // helpOf prints the help of the subcommand named by args.
@@ -225,6 +227,9 @@ func hasFlags(fs *flag.FlagSet) (is bool) {
 func (c *Command) list(w io.Writer) {
 	rows := [][2]string{}
 	for _, sub := range c.Commands {
+		if sub.Hidden {
+			continue
+		}
 		rows = append(rows, [2]string{strings.TrimSpace(sub.Name + " " + sub.Operands), sub.Summary})
 	}
 	rows = append(rows, [2]string{"help [COMMAND]", "print this, or the help of a command"})

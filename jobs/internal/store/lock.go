@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"shelld.dev/shelld/internal/safedir"
 )
 
 // lockFile is the file in a session's directory that the session's server holds locked as long as it lives. The system
@@ -23,12 +25,6 @@ const (
 // ErrSwept is the error if another server, while tidying up, has taken the new directory of a session for an old one
 // and deleted it. The caller should open a new session.
 var ErrSwept = errors.New("the new directory of the session was tidied up")
-
-// errNoLocks is the error if the file system or the platform does not support such locks.
-var errNoLocks = errors.New("files cannot be locked here")
-
-// errLocked is the error if another process holds the lock.
-var errLocked = errors.New("the file is locked")
 
 // Hold locks the session. From then on only its server changes it; before that, others may delete it as long as it is
 // empty. With temporary, the session will be deleted by the next server that finds it after the death of this one.
@@ -53,7 +49,7 @@ func (s *Session) Hold(temporary bool) error {
 }
 
 func (s *Session) hold(f *os.File, temporary bool) error {
-	if err := lock(f, lockExclusive|lockWait); err != nil {
+	if err := safedir.Lock(f, safedir.Exclusive|safedir.Wait); err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	mine, err := f.Stat()
@@ -102,12 +98,3 @@ func says(f *os.File, line string) bool {
 	n, _ := f.ReadAt(b, 0)
 	return bytes.Contains(b[:n], []byte(line))
 }
-
-// A lockMode is the kind of a lock, with flags.
-type lockMode int
-
-const (
-	lockShared    lockMode = 0
-	lockExclusive lockMode = 1
-	lockWait      lockMode = 2 // wait until the lock is free; without it, lock returns errLocked
-)

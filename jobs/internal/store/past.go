@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"shelld.dev/shelld/internal/safedir"
 )
 
 // This file finds the files that servers have left, and deletes them. It leaves everything alone that a server does not
@@ -73,13 +75,13 @@ func (p *Past) Tidy(ctx context.Context, patient bool) error {
 	if err != nil {
 		return err
 	}
-	err = lock(f, lockExclusive)
-	if errors.Is(err, errLocked) && patient {
+	err = safedir.Lock(f, safedir.Exclusive)
+	if errors.Is(err, safedir.ErrLocked) && patient {
 		return p.await(ctx, f)
 	}
 	if err != nil {
 		_ = f.Close() // Nothing was written to it.
-		if errors.Is(err, errLocked) {
+		if errors.Is(err, safedir.ErrLocked) {
 			err = ErrBusy
 		}
 		return err
@@ -92,7 +94,7 @@ func (p *Past) Tidy(ctx context.Context, patient bool) error {
 // continues in its goroutine, and another one then releases the lock.
 func (p *Past) await(ctx context.Context, f *os.File) error {
 	got := make(chan error, 1)
-	go func() { got <- lock(f, lockExclusive|lockWait) }()
+	go func() { got <- safedir.Lock(f, safedir.Exclusive|safedir.Wait) }()
 	select {
 	case err := <-got:
 		if err != nil {
@@ -154,7 +156,7 @@ var errNotOurs = errors.New("it is not a directory that shelld created; it is le
 
 // asMade reports whether a directory has the owner and mode of those that this package makes.
 func asMade(info fs.FileInfo) bool {
-	return ours(info) && (!hasModes || info.Mode().Perm()&0o077 == 0)
+	return safedir.Ours(info) && (!hasModes || info.Mode().Perm()&0o077 == 0)
 }
 
 // A PastSession is the directory of a server that is alive or dead.
@@ -202,7 +204,7 @@ func (s *PastSession) Dead() bool {
 	if err != nil {
 		return false
 	}
-	if lock(f, lockShared) != nil {
+	if safedir.Lock(f, safedir.Shared) != nil {
 		_ = f.Close() // Nothing was written to it.
 		return false
 	}

@@ -20,12 +20,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"shelld.dev/shelld/internal/safedir"
 )
 
 const (
 	dirMode  = 0o700
 	fileMode = 0o600
 )
+
+// Place returns the default state directory, in which sessions are kept.
+func Place() (string, error) { return safedir.Default("io") }
 
 // A Session is the directory of one server.
 type Session struct {
@@ -40,7 +45,7 @@ type Session struct {
 
 // Open creates the directory of a session in the directory state, which must be an absolute path. It also creates state
 // if it does not exist. It refuses a state directory in which another user could replace the session's files; see
-// makeWay.
+// [safedir.Make].
 func Open(state, session string) (*Session, error) { return openSession(state, session, false) }
 
 // OpenTrusting is like Open, but trusts all users who can change state or the directories on the way to it. It still
@@ -62,9 +67,9 @@ func openSession(state, session string, trust bool) (*Session, error) {
 	return s, nil
 }
 
-// openState opens the state directory. It returns an error if that is not the directory that makeWay has checked.
+// openState opens the state directory. It returns an error if that is not the directory that safedir.Make has checked.
 func (s *Session) openState(state string, trust bool) error {
-	real, err := makeWay(state, trust)
+	real, err := safedir.Make(state, trust)
 	if err != nil {
 		return err
 	}
@@ -84,7 +89,7 @@ func (s *Session) openState(state string, trust bool) error {
 		err = errSwapped(real)
 	}
 	if err == nil && !trust {
-		err = judge(real, opened)
+		err = safedir.Judge(real, opened)
 	}
 	return err
 }
@@ -131,7 +136,7 @@ func (s *Session) verify() error {
 	switch {
 	case err != nil:
 		return s.absolute(err)
-	case !os.SameFile(now, s.info), !ours(s.info):
+	case !os.SameFile(now, s.info), !safedir.Ours(s.info):
 		return errSwapped(s.dir)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"shelld.dev/shelld/internal/safedir"
 )
 
 // A ".." behind a symlink is the parent of the directory that the link leads to. The files are created there, and that
@@ -65,7 +67,7 @@ func TestTrustedWay(t *testing.T) {
 	for _, name := range []string{"foreign", "foreign/state", "open", "open/state", "link/state"} {
 		path := s.dir + "/" + name
 		_, err := Open(path, "session")
-		if err == nil || !IsUnsafe(err) {
+		if err == nil || !safedir.IsUnsafe(err) {
 			t.Errorf("%s: not trusted, %v", name, err)
 		}
 		session, err := OpenTrusting(path, "session")
@@ -79,7 +81,7 @@ func TestTrustedWay(t *testing.T) {
 		s.ok(session.Close())
 	}
 	s.ok(os.WriteFile(s.dir+"/file", nil, 0o600))
-	if _, err := OpenTrusting(s.dir+"/file", "session"); err == nil || IsUnsafe(err) {
+	if _, err := OpenTrusting(s.dir+"/file", "session"); err == nil || safedir.IsUnsafe(err) {
 		t.Errorf("a file: %v", err)
 	}
 }

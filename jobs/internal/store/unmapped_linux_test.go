@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"shelld.dev/shelld/internal/safedir"
 )
 
 // inNamespace is the environment variable that is set for the test binary that runs in a user namespace of its own.
@@ -79,8 +81,8 @@ func insideNamespace(t *testing.T, dirs string) {
 	}
 	refused := func(path, at string) {
 		t.Helper()
-		err := Check(path)
-		if p, ok := errors.AsType[*fs.PathError](err); !ok || p.Err != errStrangers || p.Path != at {
+		err := safedir.Check(path)
+		if p, ok := errors.AsType[*fs.PathError](err); !ok || p.Err != safedir.ErrStrangers || p.Path != at {
 			t.Errorf("%s: %v, want that %s is another user's", path, err, at)
 		}
 	}
@@ -99,26 +101,7 @@ func insideNamespace(t *testing.T, dirs string) {
 	for _, name := range []string{"other", "unmapped", "root"} {
 		refused(home+"/"+name+"/state", home+"/"+name)
 	}
-	if err := Check(shared); err == nil || !IsUnsafe(err) {
+	if err := safedir.Check(shared); err == nil || !safedir.IsUnsafe(err) {
 		t.Errorf("below a directory such as /tmp, that may be anybody's: %v", err)
-	}
-}
-
-func TestIsIn(t *testing.T) {
-	for mapped, want := range map[string]bool{
-		"         0          0 4294967295\n": true, "0 100000 65536\n": true, "0 1000 1\n": false, "0 1000 1\n1 100000 65533\n": false,
-		"0 1000 1\n65534 5 1\n": true, "65535 0 10\n": false, "": false, "what\n": true,
-	} {
-		if got := isIn(mapped, 65534); got != want {
-			t.Errorf("%q: %v", mapped, got)
-		}
-	}
-}
-
-func TestMountPoints(t *testing.T) {
-	for path, want := range map[string]bool{"/": true, "/proc": true, "/proc/self": false, "/no such": false, t.TempDir(): false} {
-		if got := isMountPoint(path); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"shelld.dev/shelld/internal/safedir"
 )
 
 // stranger is the uid of a user who is neither this user nor root.
@@ -95,7 +97,7 @@ func TestSharedPlaces(t *testing.T) {
 			if c.make != nil {
 				c.make(s, state)
 			}
-			checked := Check(filepath.Join(state, c.below))
+			checked := safedir.Check(filepath.Join(state, c.below))
 			session, err := Open(filepath.Join(state, c.below), "session")
 			if fmt.Sprint(checked) != fmt.Sprint(err) {
 				t.Errorf("the check beforehand says %v, and then it is %v", checked, err)
@@ -132,7 +134,7 @@ func (s *shared) private(session *Session, path string) {
 // isOurs checks that a session's directory belongs to this user, and that no one else has access.
 func (s *shared) isOurs(path string) {
 	s.t.Helper()
-	if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeDir|0o700 || !ours(info) {
+	if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeDir|0o700 || !safedir.Ours(info) {
 		s.t.Errorf("the session's directory %s is %v, %v", path, info, err)
 	}
 }
@@ -178,7 +180,7 @@ func TestRaceForAPlace(t *testing.T) {
 	}
 }
 
-// makeWay resolves the parts of a path as the kernel does.
+// safedir.Make resolves the parts of a path as the kernel does.
 func TestWay(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -191,7 +193,7 @@ func TestWay(t *testing.T) {
 	for path, want := range map[string]string{
 		"/link/../new": "/a/new", "/link": "/a/b", "/./a//b/.": "/a/b", "/link/c/d": "/a/b/c/d", "/a/../../" + filepath.Base(base): "",
 	} {
-		if got, err := makeWay(base+path, false); got != base+want || err != nil {
+		if got, err := safedir.Make(base+path, false); got != base+want || err != nil {
 			t.Errorf("%s: %s, %v", path, got, err)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package safedir
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 func TestOurs(t *testing.T) {
 	dir := t.TempDir()
 	info, err := os.Stat(dir)
-	if err != nil || !ours(info) {
+	if err != nil || !Ours(info) {
 		t.Fatalf("a directory of our own: %v", err)
 	}
 	if os.Geteuid() != 0 {
@@ -19,7 +19,7 @@ func TestOurs(t *testing.T) {
 	if err := os.Chown(dir, 12345, -1); err != nil {
 		t.Fatal(err)
 	}
-	if info, err = os.Stat(dir); err != nil || ours(info) {
+	if info, err = os.Stat(dir); err != nil || Ours(info) {
 		t.Errorf("somebody else's directory: %v", err)
 	}
 }

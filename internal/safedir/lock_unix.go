@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package store
+package safedir
 
 import (
 	"errors"
@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// lock locks an open file until it is closed. The lock belongs to the open file, not to the process: if the same
+// Lock locks an open file until it is closed. The lock belongs to the open file, not to the process: if the same
 // process opens the file a second time, that one does not have the lock.
-func lock(f *os.File, mode lockMode) error {
+func Lock(f *os.File, mode LockMode) error {
 	how := syscall.LOCK_SH
-	if mode&lockExclusive != 0 {
+	if mode&Exclusive != 0 {
 		how = syscall.LOCK_EX
 	}
-	if mode&lockWait == 0 {
+	if mode&Wait == 0 {
 		how |= syscall.LOCK_NB
 	}
 	c, err := f.SyscallConn()
@@ -32,9 +32,9 @@ func lock(f *os.File, mode lockMode) error {
 	case err != nil:
 		return err
 	case errors.Is(failed, syscall.EWOULDBLOCK):
-		return errLocked
+		return ErrLocked
 	case errors.Is(failed, syscall.ENOLCK), errors.Is(failed, syscall.ENOSYS), errors.Is(failed, syscall.ENOTSUP), errors.Is(failed, syscall.EBADF), errors.Is(failed, syscall.EINVAL):
-		return errNoLocks
+		return ErrNoLocks
 	}
 	return failed
 }

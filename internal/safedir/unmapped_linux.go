@@ -1,4 +1,4 @@
-package store
+package safedir
 
 import (
 	"io/fs"

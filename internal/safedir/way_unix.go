@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package safedir
 
 import (
 	"errors"
@@ -15,7 +15,8 @@ import (
 const maxLinks = 40
 
 const (
-	errStrangers = unsafeError("it belongs to another user, who could replace it; use a directory of your own")
+	// ErrStrangers is the error for a directory or a link of another user.
+	ErrStrangers = unsafeError("it belongs to another user, who could replace it; use a directory of your own")
 	errAnybody   = unsafeError("any user may rename its entries; remove that right (chmod o-w), or set the sticky bit (chmod +t)")
 )
 
@@ -28,22 +29,22 @@ type way struct {
 	trust bool     // trust all users: nothing is checked
 }
 
-// makeWay creates a directory and its parents if they do not exist, and returns its path without symlinks.
+// Make creates a directory and its parents if they do not exist, and returns its path without symlinks.
 //
 // It checks each step by path, which is enough: if a directory belongs to this user or root, and lies in a directory in
 // which no one else may rename it, the path leads to the same directory at the next access. So the check begins at /,
 // which belongs to root, and ends with an error at the first directory or link for which this is not so: in a place
-// such as /tmp another user may have created the directory, or a link, before this server. A group with write access to
+// such as /tmp another user may have created the directory, or a link, before this process. A group with write access to
 // a directory is trusted: usually it is the user's own group.
 //
 // With trust, nothing of this is checked.
-func makeWay(path string, trust bool) (string, error) {
+func Make(path string, trust bool) (string, error) {
 	w := way{at: "/", rest: names(path), make: true, trust: trust}
 	err := w.walk()
 	return w.at, err
 }
 
-// Check returns the error with which makeWay would refuse a directory, which need not exist yet, or nil.
+// Check returns the error with which Make would refuse a directory, which need not exist yet, or nil.
 func Check(path string) error {
 	w := way{at: "/", rest: names(path)}
 	return w.walk()
@@ -82,8 +83,8 @@ func (w *way) step() error {
 			w.rest = nil
 			return nil
 		}
-		if info, err = made(next); err == nil && !w.trust && !ours(info) {
-			err = &fs.PathError{Op: "mkdir", Path: next, Err: errStrangers}
+		if info, err = made(next); err == nil && !w.trust && !Ours(info) {
+			err = &fs.PathError{Op: "mkdir", Path: next, Err: ErrStrangers}
 		}
 	}
 	switch {
@@ -112,7 +113,7 @@ func (w *way) enter(path string, info fs.FileInfo) error {
 	if w.trust {
 		return nil
 	}
-	return judge(path, info)
+	return Judge(path, info)
 }
 
 // made creates a directory, and returns the info of the file at the path. That may be another file if another process
@@ -127,7 +128,7 @@ func made(path string) (fs.FileInfo, error) {
 // follow follows a symlink. It refuses one that another user has made.
 func (w *way) follow(link string, info fs.FileInfo) error {
 	if !w.trust && !isTrusted(link, info) {
-		return &fs.PathError{Op: "readlink", Path: link, Err: errStrangers}
+		return &fs.PathError{Op: "readlink", Path: link, Err: ErrStrangers}
 	}
 	if w.links++; w.links > maxLinks {
 		return &fs.PathError{Op: "readlink", Path: link, Err: syscall.ELOOP}
@@ -143,14 +144,14 @@ func (w *way) follow(link string, info fs.FileInfo) error {
 	return nil
 }
 
-// judge returns an error if another user could replace the files in a directory.
-func judge(path string, info fs.FileInfo) error {
+// Judge returns an error if another user could replace the files in a directory, of which info is the state.
+func Judge(path string, info fs.FileInfo) error {
 	var err error
 	switch {
 	case !info.IsDir():
 		err = syscall.ENOTDIR
 	case !isTrusted(path, info):
-		err = errStrangers
+		err = ErrStrangers
 	case info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0:
 		err = errAnybody
 	}

@@ -1,4 +1,4 @@
-package store
+package safedir
 
 import (
 	"errors"
@@ -11,15 +11,15 @@ var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
 
 const errorLockViolation = syscall.Errno(33)
 
-// lock locks an open file until it is closed. It locks one byte far behind the content, since other processes cannot
+// Lock locks an open file until it is closed. It locks one byte far behind the content, since other processes cannot
 // read locked bytes.
-func lock(f *os.File, mode lockMode) error {
+func Lock(f *os.File, mode LockMode) error {
 	const failImmediately, exclusiveLock = 1, 2
 	var flags uintptr
-	if mode&lockExclusive != 0 {
+	if mode&Exclusive != 0 {
 		flags |= exclusiveLock
 	}
-	if mode&lockWait == 0 {
+	if mode&Wait == 0 {
 		flags |= failImmediately
 	}
 	at := syscall.Overlapped{OffsetHigh: 1}
@@ -28,7 +28,7 @@ func lock(f *os.File, mode lockMode) error {
 	case ok != 0:
 		return nil
 	case errors.Is(err, errorLockViolation), errors.Is(err, syscall.ERROR_IO_PENDING):
-		return errLocked
+		return ErrLocked
 	}
 	return err
 }

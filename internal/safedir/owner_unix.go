@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package safedir
 
 import (
 	"io/fs"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// ours reports whether info is that of a directory that belongs to the effective user of this process.
-func ours(info fs.FileInfo) bool {
+// Ours reports whether info is that of a directory that belongs to the effective user of this process.
+func Ours(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.IsDir() && int(st.Uid) == os.Geteuid()
 }

@@ -1,0 +1,162 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/jobs"
+	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/session"
+)
+
+// A sessionServer is the server of a session: see rpc.Session.
+type sessionServer interface {
+	Serve(ctx context.Context, in io.Reader, out io.Writer) (clean bool, err error)
+	Done() <-chan struct{} // closed when the session has ended by itself
+	End()
+}
+
+// runHost is the process of a host. It returns the exit status.
+func runHost(o connectOptions) int {
+	d, err := session.Open(o.dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "shelld host:", err)
+		return 1
+	}
+	clients := &attached{}
+	h, err := d.Listen(session.HostOptions{
+		Name: o.session, Status: clients.status,
+		Info: session.Info{Title: o.title, Version: base.Version(), Protocol: "1"},
+	}, o.level)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "shelld host:", err)
+		return 1
+	}
+	// See serveOn.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	defer stop()
+	opts := rpc.Options{Version: base.Version(), Framing: framings[o.framing], Log: h.Log}
+	m, err := jobs.NewManager(jobs.Options{Log: opts.Log, Version: opts.Version, WithoutKeepers: withoutKeepers})
+	if err != nil {
+		if err := h.Fail(fmt.Errorf("the server cannot start: %w", err)); err != nil {
+			h.Log.Error("the session cannot be closed", "error", err)
+		}
+		return 1
+	}
+	h.Ready()
+	return clients.run(ctx, h, m, newSessionServer(m, opts))
+}
+
+// An attached is what a host knows about its clients.
+type attached struct {
+	mu      sync.Mutex
+	clients []*session.Arrival
+	running sync.WaitGroup
+}
+
+// run serves clients until the session ends, and releases everything. It returns the exit status.
+func (a *attached) run(ctx context.Context, h *session.Host, m *jobs.Manager, s sessionServer) (status int) {
+	failed := func(text string, err error) {
+		if err != nil {
+			h.Log.Error(text, "error", err)
+			status = 1
+		}
+	}
+	for !ending(ctx, h, s) {
+		select {
+		case c := <-h.Arrivals():
+			if ending(ctx, h, s) {
+				c.Refuse(session.Ending, "the session is about to end")
+			} else {
+				a.running.Go(func() { a.serve(ctx, c, h, s) })
+			}
+		case <-s.Done():
+		case <-h.EndAsked():
+		case <-ctx.Done():
+		}
+	}
+	failed("the socket cannot be closed", h.Stop())
+	s.End()
+	a.running.Wait()
+	failed("something was left behind", m.Close())
+	failed("the session cannot be closed", h.Close())
+	return status
+}
+
+// ending reports whether the session has ended or is to end.
+func ending(ctx context.Context, h *session.Host, s sessionServer) bool {
+	for _, end := range []<-chan struct{}{s.Done(), h.EndAsked(), ctx.Done()} {
+		select {
+		case <-end:
+			return true
+		default:
+		}
+	}
+	return false
+}
+
+// serve serves a client.
+func (a *attached) serve(ctx context.Context, c *session.Arrival, h *session.Host, s sessionServer) {
+	a.enter(c)
+	defer a.leave(c)
+	h.Log.Info("a client is attached", "front", c.Client.PID, "of", c.Client.Name)
+	clean, err := s.Serve(c.Context, c.In, c.Out)
+	h.Log.Info("a client is detached", "front", c.Client.PID, "clean", clean, "error", err)
+	status := 1
+	if clean {
+		status = 0
+	}
+	// A client that came just when the session ended was not served. Its front starts another host.
+	if ending(ctx, h, s) && c.Refuse(session.Ending, "the session has ended") {
+		return
+	}
+	c.Exit(status)
+}
+
+func (a *attached) enter(c *session.Arrival) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.clients = append(a.clients, c)
+}
+
+func (a *attached) leave(c *session.Arrival) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, other := range a.clients {
+		if other == c {
+			a.clients = append(a.clients[:i:i], a.clients[i+1:]...)
+			return
+		}
+	}
+}
+
+// A hostStatus is what a host tells about itself.
+type hostStatus struct {
+	Clients []hostClient `json:"clients"`
+}
+
+// A hostClient is a client of a host.
+type hostClient struct {
+	session.Client
+	Since time.Time `json:"since"`
+}
+
+func (a *attached) status() any {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := hostStatus{Clients: []hostClient{}}
+	for _, c := range a.clients {
+		s.Clients = append(s.Clients, hostClient{c.Client, c.Since.UTC().Truncate(time.Millisecond)})
+	}
+	return s
+}

@@ -1,0 +1,365 @@
+//go:build linux || darwin
+
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"shelld.dev/shelld/internal/safedir"
+)
+
+// The limits of what other processes of the user can make a host do.
+const (
+	maxAsking = 64              // connections that have not sent their first message yet
+	firstTime = 5 * time.Second // for that message, and for a front to take what is sent to it
+	checkTime = time.Minute     // between two checks of the socket
+)
+
+// HostOptions describe a host.
+type HostOptions struct {
+	Name   string     // of the session
+	Info   Info       // ID, Title, Version, Protocol and StateDirectory
+	Status func() any // what the host tells about itself; encoded as JSON
+}
+
+// A Host is the side of the host.
+type Host struct {
+	Log *slog.Logger
+
+	folder   *folder
+	status   func() any
+	lock     *os.File
+	starting *os.File // closed when the host is ready
+	ready    *os.File // tells the front
+	info     Info
+
+	arrivals chan *Arrival
+	end      chan struct{} // closed when somebody has asked for the end
+	endOnce  sync.Once
+	asking   chan struct{} // a place for each connection without its first message
+
+	mu       sync.Mutex
+	listener *net.UnixListener
+	bound    fs.FileInfo // of its socket
+	closed   bool
+	open     map[*net.UnixConn]bool // connections without their first message
+	running  sync.WaitGroup
+	stop     chan struct{}
+}
+
+// Listen makes this process, which a front has started, the host of a session.
+func (d *Directory) Listen(o HostOptions, level slog.Leveler) (*Host, error) {
+	h := &Host{
+		status: o.Status, arrivals: make(chan *Arrival), end: make(chan struct{}), asking: make(chan struct{}, maxAsking),
+		open: map[*net.UnixConn]bool{}, stop: make(chan struct{}), info: o.Info.here(),
+	}
+	h.info.Session = o.Name
+	var err error
+	if h.folder, err = d.folder(o.Name); err != nil {
+		return nil, err
+	}
+	if err := h.inherit(); err != nil {
+		h.folder.close()
+		return nil, err
+	}
+	h.Log = slog.New(slog.NewTextHandler(newBoundedLog(h.folder), &slog.HandlerOptions{Level: level}))
+	err = h.listen()
+	if err == nil {
+		err = h.tell()
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.Fail(err))
+	}
+	h.running.Go(h.watch)
+	return h, nil
+}
+
+// inherit takes over the descriptors that a front has left.
+func (h *Host) inherit() error {
+	h.ready, h.lock, h.starting = os.NewFile(readyFD, "ready"), os.NewFile(lockFD, lockFile), os.NewFile(startingFD, startingFile)
+	for _, f := range []*os.File{h.ready, h.lock, h.starting} {
+		if f == nil {
+			return errHidden
+		}
+		syscall.CloseOnExec(int(f.Fd()))
+	}
+	if !h.folder.holds(lockFile, h.lock) || safedir.Lock(h.lock, safedir.Exclusive) != nil {
+		return errHidden
+	}
+	return nil
+}
+
+var errHidden = errors.New("this command is for shelld connect, which starts it; use that")
+
+// SetInfo adds what becomes known later to host.json.
+func (h *Host) SetInfo(change func(*Info)) error {
+	h.mu.Lock()
+	change(&h.info)
+	h.mu.Unlock()
+	return h.tell()
+}
+
+// tell writes host.json.
+func (h *Host) tell() error {
+	h.mu.Lock()
+	b, err := json.MarshalIndent(h.info, "", "  ")
+	h.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return h.folder.replace(infoFile, append(b, '\n'))
+}
+
+// Ready tells the front that started the host that it serves clients.
+func (h *Host) Ready() { h.report(nil) }
+
+// Fail tells the front why the host has not started, and closes it.
+func (h *Host) Fail(err error) error {
+	h.report(err)
+	return h.Close()
+}
+
+// report tells the front whether the host has started.
+func (h *Host) report(err error) {
+	text := readyText
+	if err != nil {
+		text = err.Error()
+	}
+	_, _ = h.ready.WriteString(text) // The front may be gone, and the host lives on.
+	_ = h.ready.Close()
+	_ = h.starting.Close() // This lets other fronts in.
+}
+
+// Arrivals returns the clients as they come, until Stop.
+func (h *Host) Arrivals() <-chan *Arrival { return h.arrivals }
+
+// EndAsked returns a channel that is closed when somebody has asked for the end of the session.
+func (h *Host) EndAsked() <-chan struct{} { return h.end }
+
+// listen makes the socket, unless there is one, and accepts connections.
+func (h *Host) listen() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || h.reachable() {
+		return nil
+	}
+	l, bound, err := h.folder.listen()
+	if err != nil {
+		return err
+	}
+	if h.listener != nil {
+		_ = h.listener.Close() // Nobody can connect to it any more.
+	}
+	h.listener, h.bound = l, bound
+	h.running.Go(func() { h.accept(l) })
+	return nil
+}
+
+// reachable reports whether the socket at its path is the one of this host.
+func (h *Host) reachable() bool {
+	if h.listener == nil {
+		return false
+	}
+	now, err := h.folder.root.Lstat(socketFile)
+	return err == nil && os.SameFile(now, h.bound)
+}
+
+// watch makes the socket and host.json anew if they are gone.
+func (h *Host) watch() {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1)
+	defer signal.Stop(asked)
+	tick := time.NewTicker(checkTime)
+	defer tick.Stop()
+	for {
+		select {
+		case <-h.stop:
+			return
+		case <-asked:
+		case <-tick.C:
+		}
+		if err := h.listen(); err != nil {
+			h.Log.Error("the socket of the session cannot be made anew", "error", err)
+		}
+		if now, ok := h.folder.info(); !ok || now.PID != h.info.PID {
+			if err := h.tell(); err != nil {
+				h.Log.Error("what is known about the host cannot be written", "error", err)
+			}
+		}
+	}
+}
+
+// accept accepts connections until the listener is closed.
+func (h *Host) accept(l *net.UnixListener) {
+	for {
+		c, err := l.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // For example, no descriptor is left.
+			h.Log.Warn("a connection cannot be accepted", "error", err)
+			if !h.pause() {
+				return
+			}
+			continue
+		}
+		select {
+		case h.asking <- struct{}{}:
+			h.running.Go(func() { h.serve(c) })
+		default:
+			_ = c.Close() // Others hold all places.
+		}
+	}
+}
+
+// pause waits a while. It returns false if the host is closed.
+func (h *Host) pause() bool {
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return true
+	case <-h.stop:
+		return false
+	}
+}
+
+// enter registers a connection that has not sent its first message. It returns false if the host is closed.
+func (h *Host) enter(c *net.UnixConn) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.open[c] = true
+	}
+	return !h.closed
+}
+
+// leave undoes enter.
+func (h *Host) leave(c *net.UnixConn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, c)
+	<-h.asking
+}
+
+// serve reads the first message of a connection and does what it asks for.
+func (h *Host) serve(c *net.UnixConn) {
+	keep := false
+	defer func() {
+		if !keep {
+			_ = c.Close()
+		}
+	}()
+	r, err := h.first(c)
+	switch {
+	case err != nil:
+		h.Log.Debug("a connection without a valid request", "error", err)
+		if e, ok := errors.AsType[*Error](err); ok {
+			_, _ = c.Write(line(answer{Kind: e.Kind, Message: e.Text})) // The peer may be gone.
+		}
+	case r.Verb == verbStatus:
+		status, err := json.Marshal(h.status())
+		if err != nil {
+			h.Log.Error("the status cannot be encoded", "error", err)
+		}
+		_, _ = c.Write(line(answer{OK: true, Status: status})) // The peer may be gone.
+	case r.Verb == verbEnd:
+		h.endOnce.Do(func() { close(h.end) })
+		_, _ = c.Write(line(answer{OK: true})) // The peer may be gone.
+	default:
+		_ = c.SetDeadline(time.Time{}) // The link lives as long as its ends.
+		keep = h.attach(c, r)
+	}
+}
+
+// first reads the first message of a connection.
+func (h *Host) first(c *net.UnixConn) (received, error) {
+	if !h.enter(c) {
+		<-h.asking
+		return received{}, net.ErrClosed
+	}
+	defer h.leave(c)
+	if uid, err := peer(c); err != nil || uid != os.Geteuid() {
+		return received{}, errorf(NotOurs, "the session belongs to another user")
+	}
+	if err := c.SetDeadline(time.Now().Add(firstTime)); err != nil {
+		return received{}, err
+	}
+	return receive(c)
+}
+
+// attach passes a client on. It returns false if that was not possible.
+func (h *Host) attach(c *net.UnixConn, r received) bool {
+	a, err := arrive(c, r)
+	if err != nil {
+		h.Log.Warn("a client cannot be attached", "error", err)
+		_, _ = c.Write(line(answer{Kind: Refused, Message: err.Error()})) // The peer may be gone.
+		return false
+	}
+	select {
+	case h.arrivals <- a:
+	case <-h.stop:
+		a.Refuse(Ending, "the session is about to end")
+	}
+	return true
+}
+
+// Stop stops listening. Clients that come now are refused, and their fronts wait for the end of the host.
+func (h *Host) Stop() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	close(h.stop)
+	var err error
+	if h.listener != nil {
+		err = h.listener.Close()
+		if h.reachable() {
+			err = errors.Join(err, h.folder.root.Remove(socketFile))
+		}
+	}
+	for c := range h.open {
+		_ = c.Close()
+	}
+	h.mu.Unlock()
+	h.running.Wait()
+	return err
+}
+
+// Close releases the session. If nothing was logged, it deletes the session's directory.
+func (h *Host) Close() error {
+	err := h.Stop()
+	if starting := h.unused(); starting != nil {
+		err = errors.Join(err, h.folder.remove())
+		_ = starting.Close() // This lets other fronts in, which find the directory gone.
+	}
+	_ = h.lock.Close() // This releases the session.
+	h.folder.close()
+	return err
+}
+
+// unused returns the locked file of the fronts that start hosts, if the directory can be deleted: nothing was logged, and
+// no front is about to start another host. Otherwise it returns nil.
+func (h *Host) unused() *os.File {
+	if h.folder.logged() {
+		return nil
+	}
+	f, err := h.folder.open(startingFile)
+	if err != nil {
+		return nil
+	}
+	if safedir.Lock(f, safedir.Exclusive) != nil {
+		_ = f.Close() // Nothing was written to it.
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,71 @@
+package session
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"time"
+)
+
+// infoVersion is the version of the format of host.json.
+const infoVersion = 1
+
+// maxInfo is the maximum size of host.json.
+const maxInfo = 64 << 10
+
+// An Info is what host.json tells about a host.
+type Info struct {
+	V              int       `json:"v"`
+	PID            int       `json:"pid"`
+	StartTicks     uint64    `json:"startTicks,omitempty"` // since boot; tells processes with the same pid apart
+	BootID         string    `json:"bootId,omitempty"`
+	Machine        string    `json:"machine,omitempty"`
+	Hostname       string    `json:"hostname,omitempty"`
+	ID             string    `json:"id"`
+	Session        string    `json:"session"`         // name of the directory
+	Title          string    `json:"title,omitempty"` // for people
+	Version        string    `json:"version"`
+	Protocol       string    `json:"protocol"`
+	Created        time.Time `json:"created"`
+	StateDirectory string    `json:"stateDirectory,omitempty"` // where output is stored
+}
+
+// here adds what is known about this process and machine.
+func (i Info) here() Info {
+	i.V, i.PID, i.Created = infoVersion, os.Getpid(), time.Now().UTC().Truncate(time.Millisecond)
+	if i.ID == "" {
+		var random [8]byte
+		_, _ = rand.Read(random[:]) // Never fails; see crypto/rand.
+		i.ID = i.Created.Format("20060102T150405Z") + "-" + hex.EncodeToString(random[:])
+	}
+	i.StartTicks, _ = startTicks(i.PID) // 0: unknown
+	i.BootID, i.Machine = bootID(), machineID()
+	i.Hostname, _ = os.Hostname() // "": unknown
+	return i
+}
+
+// info reads host.json. It reports whether there is a complete one.
+func (f *folder) info() (i Info, ok bool) {
+	b, err := f.read(infoFile, maxInfo)
+	if err != nil || json.Unmarshal(b, &i) != nil || i.V < 1 || i.PID < 1 {
+		return Info{}, false
+	}
+	return i, true
+}
+
+// elsewhere reports whether the host runs on another machine, or did when it wrote host.json. If the kernel is the same
+// one, this is the same machine in another container.
+func (i Info) elsewhere() bool {
+	if i.BootID == "" || i.BootID == bootID() {
+		return false
+	}
+	hostname, _ := os.Hostname()
+	return i.Machine != machineID() || i.Machine == "" && i.Hostname != hostname
+}
+
+// process reports whether the host's process is alive on this machine, under the same pid.
+func (i Info) process() bool {
+	ticks, err := startTicks(i.PID)
+	return err == nil && i.BootID == bootID() && ticks == i.StartTicks
+}

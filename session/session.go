@@ -1,0 +1,32 @@
+package session
+
+import (
+	"encoding/json"
+	"os"
+)
+
+// A Call is what a front wants.
+type Call struct {
+	Session  string
+	Existing bool     // do not start a host
+	Host     []string // the command line that starts one, beginning with the name of the program
+	Client   Client
+	In, Out  *os.File // handed over
+}
+
+// A Link is the connection of a front to the host, after the client was handed over.
+type Link struct {
+	*os.File
+	Host int // the pid of the host if this process has started it; 0: another one has
+}
+
+// An Entry is a session as it is found.
+type Entry struct {
+	Name   string
+	Path   string
+	Alive  bool            // its host is
+	Known  bool            // Info is
+	Info   Info            // from host.json
+	Status json.RawMessage // what a host tells about itself; nil: it tells nothing
+	Err    error           // why it does not
+}
