@@ -50,7 +50,7 @@ type leasePart struct {
 	noPart
 	j *base
 
-	ending jobEnder
+	ending interface{ end(why Reason, o KillOptions) }
 	files  interface{ record(now time.Time) }
 }
 

@@ -19,7 +19,7 @@ func TestLeaseEndsRealJobs(t *testing.T) {
 		{"trap '' TERM; setsid sleep 1000 & echo; while :; do sleep 1; done", ReasonDetached, "SIGKILL"},
 		{"echo; kill -STOP $$", ReasonDetached, "SIGTERM"},
 		{"yes", ReasonDetached, "SIGTERM"},
-		{`setsid sh -c "trap '' TERM; echo; while :; do sleep 1; done" & exit 3`, ReasonExited, ""},
+		{`trap 'exit 3' USR1; setsid sh -c "trap '' TERM; echo; kill -USR1 $$; while :; do sleep 1; done" & wait`, ReasonExited, ""},
 	} {
 		s := limited(test.command, JobLimits{})
 		s.Window = 1000

@@ -110,6 +110,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 	}
 	w.WaitingForInput = waitingForInput(i.Waiting)
 	w.KillAfterMs, w.Limits = optional(millis(i.KillAfter)), limitInfo(i.Limits)
+	setLease(&w, &i)
 	if !i.EndedAt.IsZero() {
 		w.EndedAt = optional(timestamp(i.EndedAt))
 	}

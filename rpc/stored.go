@@ -100,7 +100,7 @@ func finished(known schema.JobInfo, lost *schema.Exit, l stored.Leftover) ([]byt
 			known.DurationMs = max(known.DurationMs, l.Touched.Sub(began).Milliseconds())
 		}
 	}
-	known.Background, known.Foreground, known.Ports, known.WaitingForInput = nil, nil, nil, nil
+	known.Background, known.Foreground, known.Ports, known.WaitingForInput, known.EndsAt = nil, nil, nil, nil, nil
 	for name, st := range known.Streams {
 		file := StoredIn(name)
 		if file == "" {

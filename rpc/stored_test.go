@@ -72,7 +72,7 @@ func TestFinishedInfo(t *testing.T) {
 		Files: map[string]stored.File{"stdout.txt": {NextOffset: 100, Kept: []jobs.Range{{From: 0, To: 10}, {From: 60, To: 100}}}},
 	}
 	running := `{"handle": 7, "status": "running", "argv": ["x"], "command": "x", "cwd": "/", "mode": "pipe", "pid": 5, "startedAt": "2026-01-02T03:04:05Z",
-		"durationMs": 100, "cols": 0, "rows": 0, "background": [{"pid": 6, "command": "y"}], "ports": [{"port": 80, "address": "::", "pid": 6}],
+		"durationMs": 100, "cols": 0, "rows": 0, "startedBy": "ed", "onDetach": "end", "detachGraceMs": 5, "endsAt": "2026-01-02T04:04:05Z", "background": [{"pid": 6, "command": "y"}], "ports": [{"port": 80, "address": "::", "pid": 6}],
 		"watches": [{"watchId": 1, "pattern": "x", "on": "plain"}], "streams": {"stdout": {"nextOffset": 5, "kept": [[0, 5]]}, "stderr": {"nextOffset": 9, "kept": []}}, "outputDirectory": "/state/s/7"}`
 	finish := func(info string) (j schema.JobInfo) {
 		t.Helper()
@@ -93,6 +93,8 @@ func TestFinishedInfo(t *testing.T) {
 	equal(t, "exit", exitText(j.Exit), "lost")
 	equal(t, "duration", j.DurationMs, 60000)
 	equal(t, "ended", j.EndedAt, nil)
+	equal(t, "ends", j.EndsAt, nil)
+	equal(t, "started by", str(j.StartedBy), "ed")
 	equal(t, "background", len(j.Background)+len(j.Ports), 0)
 	equal(t, "command", deref(t, j.Command), "x")
 	equal(t, "watches", len(j.Watches), 1)

@@ -89,6 +89,7 @@ var protocolKinds = []string{
 	"directoryNotAllowed", "resourceUnavailable", "invalidPattern", "invalidKey", "lineTooLong", "inputQueueFull",
 	"inputNotExpected", "confirmationDenied", "policyDenied", "limitExceeded", "ptyUnavailable", "notInteractive",
 	"shellBusy", "shellIntegrationUnavailable", "outputFileError", "unsupported", "unsupportedVersion", "shuttingDown",
+	"sessionNotFound", "keyConflict", "resumeGap",
 }
 
 // TestKindCodes checks the codes of all kinds, which clients have in their code.
