@@ -27,6 +27,7 @@ type checker struct {
 	facts     *facts // of all connections of the session; nil if there is one alone
 	replaced  bool   // session/replaced has come
 	over      bool   // session/end was answered
+	greeted   bool   // initialize was answered with a result
 }
 
 // A request is a request of the client.
@@ -100,6 +101,9 @@ func (c *checker) received(m *wire.Message, at int) string {
 		return "session/replaced is the last message of a connection"
 	}
 	c.replaced = m.Method == "session/replaced"
+	if m.Kind != wire.KindResponse && c.facts != nil && !c.greeted {
+		return "before the answer to initialize nothing else comes"
+	}
 	switch m.Kind {
 	case wire.KindResponse:
 		return c.response(m, at)
@@ -215,11 +219,13 @@ func (c *checker) result(r *request, m *wire.Message) string {
 	switch r.method {
 	case "initialize":
 		c.window.begin(o)
-		if c.facts != nil {
+		if c.greeted = true; c.facts != nil {
 			why = c.resumed(r, o)
 		}
 	case "job/start", "job/run":
-		why = c.startAnswered(r, o)
+		if o["replayed"] != true { // else another request has started it
+			why = c.startAnswered(r, o)
+		}
 	case "session/end":
 		c.over = true
 	case "job/subscribe", "job/unsubscribe":

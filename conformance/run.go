@@ -214,7 +214,7 @@ func (p *player) play() error {
 	before := &step{position: position{p.session.file, 1, 1}}
 	for i := range p.session.steps {
 		st := &p.session.steps[i]
-		if st.verb != "initialize" && st.verb != "client" {
+		if st.verb != "initialize" && st.verb != "client" && !st.prepares() {
 			if err := p.greet(before); err != nil {
 				return located(before, err)
 			}

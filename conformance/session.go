@@ -321,7 +321,7 @@ func (st *step) refersTo(sent map[string]bool) error {
 func (s *Session) checkStart() error {
 	first := s.steps[0].position
 	for i, st := range s.steps {
-		if st.verb == "initialize" && (i > 0 && s.steps[i-1].verb != "client" || s.cold) {
+		if st.verb == "initialize" && (s.cold || !s.begins(i)) {
 			return &syntaxError{st.position, "the step initialize comes first, or right after client NAME, and without initialize: no; to send the request otherwise, write initialize: no, or client NAME uninitialized, and -- send NAME --"}
 		}
 		if (st.verb == "client" || st.verb == "cut") && s.Level != shared {
@@ -335,6 +335,16 @@ func (s *Session) checkStart() error {
 	}
 	return nil
 }
+
+// begins reports whether a step is the first one of a connection, apart from those that only prepare the runner.
+func (s *Session) begins(i int) bool {
+	for i--; i >= 0 && s.steps[i].prepares(); i-- {
+	}
+	return i < 0 || s.steps[i].verb == "client"
+}
+
+// prepares reports whether a step sends and awaits nothing.
+func (st *step) prepares() bool { return st.verb == "reply" || st.verb == "let" }
 
 func integer(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)

@@ -103,7 +103,7 @@ func (n Need) in(caps map[string]any) bool {
 }
 
 // allNeeds returns the needs that a session lists, the methods that it sends, and the modes of the jobs that it
-// starts.
+// starts. A method that the server must lack is sent to show that it is refused.
 func (s *Session) allNeeds() []Need {
 	needs := slices.Clone(s.Needs)
 	for _, st := range s.steps {
@@ -111,6 +111,9 @@ func (s *Session) allNeeds() []Need {
 			continue
 		}
 		it := st.items[0]
+		if slices.Contains(s.Lacks, Need{"method", it.method}) {
+			continue
+		}
 		if needs = append(needs, Need{"method", it.method}); it.method == "job/start" || it.method == "job/run" {
 			needs = append(needs, Need{"mode", it.mode()})
 		}
