@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -18,13 +17,6 @@ import (
 	"shelld.dev/shelld/session"
 )
 
-// A sessionServer is the server of a session: see rpc.Session.
-type sessionServer interface {
-	Serve(ctx context.Context, in io.Reader, out io.Writer) (clean bool, err error)
-	Done() <-chan struct{} // closed when the session has ended by itself
-	End()
-}
-
 // runHost is the process of a host. It returns the exit status.
 func runHost(o connectOptions) int {
 	d, err := session.Open(o.dir)
@@ -33,9 +25,10 @@ func runHost(o connectOptions) int {
 		return 1
 	}
 	clients := &attached{}
+	id := rpc.NewSessionID()
 	h, err := d.Listen(session.HostOptions{
 		Name: o.session, Status: clients.status,
-		Info: session.Info{Title: o.title, Version: base.Version(), Protocol: "1"},
+		Info: session.Info{ID: id, Title: o.title, Version: base.Version(), Protocol: "1"},
 	}, o.level)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "shelld host:", err)
@@ -45,7 +38,7 @@ func runHost(o connectOptions) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	defer stop()
-	opts := rpc.Options{Version: base.Version(), Framing: framings[o.framing], Log: h.Log}
+	opts := rpc.Options{Version: base.Version(), Framing: framings[o.framing], Log: h.Log, SessionID: id, SessionName: o.session}
 	m, err := jobs.NewManager(jobs.Options{Log: opts.Log, Version: opts.Version, WithoutKeepers: withoutKeepers})
 	if err != nil {
 		if err := h.Fail(fmt.Errorf("the server cannot start: %w", err)); err != nil {
@@ -54,7 +47,7 @@ func runHost(o connectOptions) int {
 		return 1
 	}
 	h.Ready()
-	return clients.run(ctx, h, m, newSessionServer(m, opts))
+	return clients.run(ctx, h, m, rpc.NewSession(m, opts))
 }
 
 // An attached is what a host knows about its clients.
@@ -65,24 +58,23 @@ type attached struct {
 }
 
 // run serves clients until the session ends, and releases everything. It returns the exit status.
-func (a *attached) run(ctx context.Context, h *session.Host, m *jobs.Manager, s sessionServer) (status int) {
+func (a *attached) run(ctx context.Context, h *session.Host, m *jobs.Manager, s *rpc.Session) (status int) {
 	failed := func(text string, err error) {
 		if err != nil {
 			h.Log.Error(text, "error", err)
 			status = 1
 		}
 	}
-	for !ending(ctx, h, s) {
+	for ended := false; !ended; {
 		select {
 		case c := <-h.Arrivals():
-			if ending(ctx, h, s) {
-				c.Refuse(session.Ending, "the session is about to end")
-			} else {
-				a.running.Go(func() { a.serve(ctx, c, h, s) })
-			}
+			a.running.Go(func() { a.serve(c, h, s) })
 		case <-s.Done():
+			ended = true
 		case <-h.EndAsked():
+			ended = true
 		case <-ctx.Done():
+			ended = true
 		}
 	}
 	failed("the socket cannot be closed", h.Stop())
@@ -93,34 +85,14 @@ func (a *attached) run(ctx context.Context, h *session.Host, m *jobs.Manager, s 
 	return status
 }
 
-// ending reports whether the session has ended or is to end.
-func ending(ctx context.Context, h *session.Host, s sessionServer) bool {
-	for _, end := range []<-chan struct{}{s.Done(), h.EndAsked(), ctx.Done()} {
-		select {
-		case <-end:
-			return true
-		default:
-		}
-	}
-	return false
-}
-
 // serve serves a client.
-func (a *attached) serve(ctx context.Context, c *session.Arrival, h *session.Host, s sessionServer) {
+func (a *attached) serve(c *session.Arrival, h *session.Host, s *rpc.Session) {
 	a.enter(c)
 	defer a.leave(c)
 	h.Log.Info("a client is attached", "front", c.Client.PID, "of", c.Client.Name)
 	clean, err := s.Serve(c.Context, c.In, c.Out)
 	h.Log.Info("a client is detached", "front", c.Client.PID, "clean", clean, "error", err)
-	status := 1
-	if clean {
-		status = 0
-	}
-	// A client that came just when the session ended was not served. Its front starts another host.
-	if ending(ctx, h, s) && c.Refuse(session.Ending, "the session has ended") {
-		return
-	}
-	c.Exit(status)
+	c.Exit(map[bool]int{true: 0, false: 1}[clean])
 }
 
 func (a *attached) enter(c *session.Arrival) {
