@@ -29,7 +29,7 @@ var sincere = fault{name: "nothing"}
 
 // faults returns all faults that the suite must detect.
 func faults() []fault {
-	return slices.Concat(wireFaults, answerFaults, eventFaults, waitFaults, effectFaults, moreEffects, portFaults, limitFaults, secretFaults, confirmFaults, searchFaults, execFaults, envFaults, directoryFaults, paramFaults())
+	return slices.Concat(wireFaults, answerFaults, eventFaults, waitFaults, effectFaults, moreEffects, portFaults, limitFaults, secretFaults, confirmFaults, searchFaults, execFaults, envFaults, directoryFaults, sessionFaults, paramFaults())
 }
 
 func faultNamed(name string) *fault {
@@ -95,6 +95,7 @@ func (b *bench) meet(t *testing.T, f *fault, s *Session, framing string, within 
 	}
 	r := Run(s, framing, Config{
 		Contract: b.contract, Command: []string{self, proxyWord, f.name, count, b.server}, Orphans: true,
+		Connect: []string{self, proxyWord, f.name, count, b.server, "connect", "-session", "{session}"},
 		Within: within, Shutdown: within + 3*time.Second, // and the server's own grace period
 	})
 	m := &meeting{Result: r, fault: f}

@@ -40,6 +40,24 @@ env/get handle
 env/list handle
 env/set secret handle
 env/unset handle
+initialize/capabilities ping
+initialize/options/limits pingMs lostMs
+initialize/session attach clientId token role human share lease jobs resume
+initialize/session/lease detachedMs idleMs
+initialize/session/jobs onDetach graceMs
+session/set lease share jobs
+job/start key onDetach detachGraceMs
+job/run key onDetach
+job/write key
+job/exec key
+job/kill key
+job/signal key
+job/resize key
+job/remove key
+env/set key
+env/unset key
+job/set onDetach detachGraceMs
+job/subscribe after whenDetached
 wait from timeoutMs maxBytes format mark stripEcho
 condition flags on stream afterInput
 condition/input minConfidence kinds listening
