@@ -335,14 +335,18 @@ func (h *Host) Stop() error {
 	return err
 }
 
-// Close releases the session. If nothing was logged, it deletes the session's directory.
+// held keeps the locks of closed hosts from the garbage collector.
+var held []*os.File
+
+// Close releases the session, except its lock, which the end of the process releases: whoever waits for it waits for
+// that. If nothing was logged, Close deletes the session's directory.
 func (h *Host) Close() error {
 	err := h.Stop()
 	if starting := h.unused(); starting != nil {
 		err = errors.Join(err, h.folder.remove())
 		_ = starting.Close() // This lets other fronts in, which find the directory gone.
 	}
-	_ = h.lock.Close() // This releases the session.
+	held = append(held, h.lock)
 	h.folder.close()
 	return err
 }

@@ -19,6 +19,9 @@ import (
 
 // runHost is the process of a host. It returns the exit status.
 func runHost(o connectOptions) int {
+	// Otherwise the process would be called exe, after the file of its image. It differs from the server's name, so that
+	// a pkill by that name does not hit sessions.
+	_ = os.WriteFile("/proc/self/comm", []byte("shelld-host"), 0) // Best effort.
 	d, err := session.Open(o.dir)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "shelld host:", err)
