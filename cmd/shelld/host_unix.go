@@ -68,16 +68,17 @@ func (a *attached) run(ctx context.Context, h *session.Host, m *jobs.Manager, s 
 			status = 1
 		}
 	}
-	for ended := false; !ended; {
+	for !ending(ctx, h, s) {
 		select {
 		case c := <-h.Arrivals():
-			a.running.Go(func() { a.serve(c, h, s) })
+			if ending(ctx, h, s) {
+				c.Refuse(session.Ending, "the session is about to end")
+			} else {
+				a.running.Go(func() { a.serve(ctx, c, h, s) })
+			}
 		case <-s.Done():
-			ended = true
 		case <-h.EndAsked():
-			ended = true
 		case <-ctx.Done():
-			ended = true
 		}
 	}
 	failed("the socket cannot be closed", h.Stop())
@@ -88,14 +89,34 @@ func (a *attached) run(ctx context.Context, h *session.Host, m *jobs.Manager, s 
 	return status
 }
 
+// ending reports whether the session has ended or is to end.
+func ending(ctx context.Context, h *session.Host, s *rpc.Session) bool {
+	for _, end := range []<-chan struct{}{s.Done(), h.EndAsked(), ctx.Done()} {
+		select {
+		case <-end:
+			return true
+		default:
+		}
+	}
+	return false
+}
+
 // serve serves a client.
-func (a *attached) serve(c *session.Arrival, h *session.Host, s *rpc.Session) {
+func (a *attached) serve(ctx context.Context, c *session.Arrival, h *session.Host, s *rpc.Session) {
 	a.enter(c)
 	defer a.leave(c)
 	h.Log.Info("a client is attached", "front", c.Client.PID, "of", c.Client.Name)
 	clean, err := s.Serve(c.Context, c.In, c.Out)
 	h.Log.Info("a client is detached", "front", c.Client.PID, "clean", clean, "error", err)
-	c.Exit(map[bool]int{true: 0, false: 1}[clean])
+	status := 1
+	if clean {
+		status = 0
+	}
+	// A client that came just when the session ended was not served. Its front starts another host.
+	if ending(ctx, h, s) && c.Refuse(session.Ending, "the session has ended") {
+		return
+	}
+	c.Exit(status)
 }
 
 func (a *attached) enter(c *session.Arrival) {
