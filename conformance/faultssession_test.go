@@ -151,6 +151,12 @@ var sessionFaults = []fault{
 	{name: "tells an offset of the screen that its output does not continue", says: "offset|output", slow: true, hooks: inside("result", result("job/screen").has("offset"), add("offset", 1))},
 }
 
+func init() {
+	for i := range sessionFaults {
+		sessionFaults[i].level = shared
+	}
+}
+
 func is(method string) which { return func(m *packet) bool { return m.method() == method } }
 
 // keyed picks requests of these methods that have a key.
@@ -236,7 +242,9 @@ func shift(o map[string]any, by int64) bool {
 // afterReturn handles the first picked message on a connection that resumes subscriptions.
 func afterReturn(w which, do func(p *faultProxy, m *packet) []*packet) func() hooks {
 	return func() hooks {
-		return onceAfter(once(w, do)(), func(m *packet) bool { return m.askedFor != nil && m.object("result")["session"].(map[string]any)["resumed"] != nil })
+		return onceAfter(once(w, do)(), func(m *packet) bool {
+			return m.askedFor != nil && m.object("result")["session"].(map[string]any)["resumed"] != nil
+		})
 	}
 }
 

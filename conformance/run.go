@@ -51,7 +51,7 @@ type Config struct {
 	// Connect is the command that joins a session of the level sessions, and starts it if there is none: each client is
 	// one process of it. {session} in its words stands for the session's name. nil: that level is skipped.
 	Connect []string
-	Levels   []string // levels to run; others are skipped. nil: all
+	Levels  []string // levels to run; others are skipped. nil: all
 	// Orphans makes this process the parent of the processes that servers leave behind, and kills them (Linux;
 	// elsewhere only a server's process group is killed). It treats all later children of the process as orphans:
 	// use it only in a program that starts no other children.
