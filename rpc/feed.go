@@ -181,14 +181,8 @@ func (f *feed) leave(j *jobs.Job, out *outbox, owner string) {
 		f.demands.leave(l, owner, l.silence())
 	}
 	f.mu.Unlock()
-	if j == nil {
-		return // It is starting, or will never.
-	}
-	j.Subscribe(jobs.Origin{}, func(jobs.Info, map[jobs.Stream]int64) (bool, error) {
-		l.silence()
-		f.demands.leave(l, owner)
-		return f.demands.answered(), nil
-	})
+	// In a turn of the job: if this client has answered the queries of programs, the server answers them from now on.
+	j.Subscribe(jobs.Origin{}, func(jobs.Info, map[jobs.Stream]int64) (bool, error) { return f.demands.answered(), nil })
 }
 
 // since returns the kept events after a number, for a client that comes back, and the number of the last one. It must

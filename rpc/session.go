@@ -168,12 +168,7 @@ func (ss *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) (clea
 	ss.opened(1)
 	defer ss.opened(-1)
 	s := ss.connect(in, out)
-	s.serve(ctx)
-	reason := schema.SessionLeaveReasonLost
-	if s.life.isShutDown() {
-		reason = schema.SessionLeaveReasonDetached
-	}
-	ss.part(s, reason)
+	ss.part(s, s.serve(ctx))
 	s.detach()
 	err = s.out.flush()
 	s.out.abandon()
