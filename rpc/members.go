@@ -294,8 +294,8 @@ func (ss *Session) withPerson() (all []*Server) {
 	return all
 }
 
-// jobClosed ends the session soon if this was its last job and nobody is there. It is called in turns.
-func (ss *Session) jobClosed() {
+// jobOver ends the session soon if this was its last job and nobody is there. It is called in turns, too.
+func (ss *Session) jobOver() {
 	if ss.shared {
 		ss.mu.Lock()
 		ss.restIfIdleLocked()

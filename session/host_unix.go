@@ -27,7 +27,7 @@ const (
 // HostOptions describe a host.
 type HostOptions struct {
 	Name   string     // of the session
-	Info   Info       // ID, Title, Version, Protocol and StateDirectory
+	Info   Info       // ID, Title, Version and Protocol
 	Status func() any // what the host tells about itself; encoded as JSON
 }
 
@@ -100,19 +100,9 @@ func (h *Host) inherit() error {
 
 var errHidden = errors.New("this command is for shelld connect, which starts it; use that")
 
-// SetInfo adds what becomes known later to host.json.
-func (h *Host) SetInfo(change func(*Info)) error {
-	h.mu.Lock()
-	change(&h.info)
-	h.mu.Unlock()
-	return h.tell()
-}
-
 // tell writes host.json.
 func (h *Host) tell() error {
-	h.mu.Lock()
 	b, err := json.MarshalIndent(h.info, "", "  ")
-	h.mu.Unlock()
 	if err != nil {
 		return err
 	}

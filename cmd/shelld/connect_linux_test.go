@@ -382,3 +382,50 @@ func TestConnectNew(t *testing.T) {
 		t.Errorf("%q, %q", out, stderr)
 	}
 }
+
+// A job outlives the death of its client's front. Meanwhile the session tells when it ends, and the next client finds it.
+func TestJobOutlivesItsClient(t *testing.T) {
+	h := newHosted(t)
+	f := h.connect("-session", "work")
+	f.call("initialize", map[string]any{"session": map[string]any{"clientId": "one"}}, nil)
+	var started struct{ Job struct{ Handle, PID int } }
+	f.call("job/start", map[string]any{"argv": []string{"sleep", "300"}, "onDetach": "keep"}, &started)
+	if err := f.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	f.closed()
+	_, _ = f.wait()
+	// The host knows of it as soon as it has closed the descriptors, but has more to do until it shows.
+	again := h.connect("-session", "work", "-existing")
+	var init struct{ Session struct{ Attached string } }
+	again.call("initialize", map[string]any{"session": map[string]any{"clientId": "one"}}, &init)
+	if init.Session.Attached != "returned" && init.Session.Attached != "replaced" {
+		t.Errorf("it is attached as %s", init.Session.Attached)
+	}
+	var list struct{ Jobs []struct{ Handle, PID int } }
+	again.call("job/list", map[string]any{}, &list)
+	if len(list.Jobs) != 1 || list.Jobs[0] != started.Job {
+		t.Errorf("the jobs are %+v, not %+v", list.Jobs, started.Job)
+	}
+	again.call("session/detach", map[string]any{}, nil)
+	again.closed()
+	if status, stderr := again.wait(); status != 0 || stderr != "" {
+		t.Errorf("the front exits with %d, %s", status, stderr)
+	}
+	_, out, _ := h.run("sessions", "show", "work", "-json")
+	var s struct{ Status hostStatus }
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Status.Clients) != 0 || s.Status.LiveJobs != 1 || s.Status.EndsAt == nil || s.Status.StateDirectory != h.state+"/shelld/io" {
+		t.Errorf("it is shown as %s", out)
+	}
+	if left := time.Until(deref(t, s.Status.EndsAt)); left < 23*time.Hour || left > 24*time.Hour {
+		t.Errorf("it ends in %v", left)
+	}
+	h.end("work")
+	awaitExit(fmt.Sprint(started.Job.PID), watchdog)
+	if p, alive := processOf(started.Job.PID); alive {
+		t.Errorf("alive is %v", p)
+	}
+}
