@@ -333,7 +333,10 @@ var held []*os.File
 func (h *Host) Close() error {
 	err := h.Stop()
 	if starting := h.unused(); starting != nil {
-		err = errors.Join(err, h.folder.remove())
+		// A front that has come meanwhile starts the next host in the same directory.
+		if removeErr := h.folder.remove(); !errors.Is(removeErr, syscall.ENOTEMPTY) {
+			err = errors.Join(err, removeErr)
+		}
 		_ = starting.Close() // This lets other fronts in, which find the directory gone.
 	}
 	held = append(held, h.lock)
