@@ -21,7 +21,9 @@ import (
 func connectBench(b *testing.B, dir string, s schema.SessionParams, events ...string) *benchServer {
 	b.Helper()
 	c := startBench(b, "connect", "-session", "bench", "-dir", dir)
-	c.call("initialize", schema.InitializeParams{Session: &s, Options: &schema.Options{Events: events}}, nil)
+	c.call("initialize", schema.InitializeParams{Session: &s, Options: &schema.Options{
+		Events: events, Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(4 * floodBytes))},
+	}}, nil)
 	text, err := os.ReadFile(filepath.Join(dir, "bench", "host.json"))
 	if err != nil {
 		b.Fatal(err)
