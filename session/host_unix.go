@@ -132,7 +132,7 @@ func (h *Host) report(err error) {
 // Arrivals returns the clients as they come, until Stop.
 func (h *Host) Arrivals() <-chan *Arrival { return h.arrivals }
 
-// EndAsked returns a channel that is closed when the end was requested of the session.
+// EndAsked returns a channel that is closed when End has requested the end of the session.
 func (h *Host) EndAsked() <-chan struct{} { return h.end }
 
 // listen makes the socket, unless there is one, and accepts connections.
