@@ -126,9 +126,14 @@ func (s *Server) jobSet(r *request) error {
 		d := milliseconds(p.DetachGraceMs, 0)
 		grace = &d
 	}
-	respond(r, j.SetLease(keep, grace), func(info jobs.Info) schema.JobSetResult {
+	changed := j.SetLease(keep, grace)
+	r.await(func() (any, error) {
+		if _, err := wait(r, changed); err != nil {
+			return nil, err
+		}
 		s.in.renew(j)
-		return schema.JobSetResult{Job: jobInfo(info)}
+		info, err := wait(r, j.SetLease(nil, nil)) // It has the new time of the job's end.
+		return schema.JobSetResult{Job: jobInfo(info)}, err
 	})
 	return nil
 }
@@ -202,6 +207,7 @@ func (r *request) resume(wanted []schema.SessionResume) func() []schema.ResumedJ
 		})
 	}
 	r.whenAnswered(func() {
+		r.server.out.metLocked()
 		for i := range all {
 			if all[i].change != nil {
 				all[i].change.answer()
