@@ -24,6 +24,7 @@ type front struct {
 	server *mcp.Server
 	jobs   *ledger
 	owed   *answers
+	news   *news
 	tools  []string // names, in the order in which they were added
 	shell  string   // for run_shell_command; "": the server's default
 
@@ -32,14 +33,13 @@ type front struct {
 
 // newFront starts the engine and adds the tools.
 func newFront(cfg config, log *slog.Logger) (*front, error) {
-	f := &front{cfg: cfg, log: log, jobs: newLedger(), owed: newAnswers()}
-	engine, err := startEngine(cfg.initializeParams(cfg.confirmOptions()), log, f.notice)
-	if err != nil {
+	f := &front{cfg: cfg, log: log, jobs: newLedger(), owed: newAnswers(), news: &news{}}
+	if err := f.startEngine(); err != nil {
 		return nil, err
 	}
-	f.engine = engine
+	var err error
 	if f.shell, err = f.chooseShell(); err != nil {
-		return nil, errors.Join(explained("", err), engine.end())
+		return nil, errors.Join(explained("", err), f.engine.end())
 	}
 	f.server = mcp.NewServer(
 		&mcp.Implementation{Name: "shelld-mcp", Title: "shelld", Version: base.Version()},
@@ -63,6 +63,17 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 	return f, nil
 }
 
+// startEngine starts a server in this process, or joins the session.
+func (f *front) startEngine() (err error) {
+	p := f.cfg.initializeParams(f.cfg.confirmOptions())
+	if f.cfg.session == "" {
+		f.engine, err = startEngine(p, f.log, f.notice)
+		return err
+	}
+	f.engine, err = joinSession(f, p)
+	return err
+}
+
 // chooseShell returns the shell of the tools whose seeds name bash: bash, if it is installed.
 func (f *front) chooseShell() (string, error) {
 	if f.cfg.shell != "" {
@@ -72,7 +83,7 @@ func (f *front) chooseShell() (string, error) {
 		return "", nil
 	}
 	var p schema.PlatformGetResult
-	if err := f.engine.client.Call(context.Background(), "platform/get", struct{}{}, &p); err != nil {
+	if err := f.ask(context.Background(), "platform/get", struct{}{}, &p); err != nil {
 		return "", err
 	}
 	if slices.ContainsFunc(p.Shells, func(s schema.InstalledShell) bool { return s.Name == "bash" }) {
@@ -85,7 +96,7 @@ func (f *front) chooseShell() (string, error) {
 func (f *front) serve(ctx context.Context, c *conn) error {
 	defer context.AfterFunc(ctx, c.Stop)()
 	go func() {
-		<-f.engine.server.Over() // It ends with the connection; if it ends by itself, nothing is left to serve.
+		<-f.engine.over // It ends with the connection; if it ends by itself, nothing is left to serve.
 		c.Stop()
 	}()
 	c.settle = f.owed.settled
