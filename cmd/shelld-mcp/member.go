@@ -94,6 +94,7 @@ func joinSession(f *front, p schema.InitializeParams) (*engine, error) {
 	m := &member{front: f, dir: dir, program: program, params: p}
 	e := &engine{member: m, notice: f.notice, over: over}
 	if e.link, err = m.join(e, &e.info); err != nil {
+		m.record.close()
 		return nil, err
 	}
 	f.news.joined(f.cfg.session, m.was)
@@ -101,7 +102,8 @@ func joinSession(f *front, p schema.InitializeParams) (*engine, error) {
 		close(over)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		return m.leave(e.link)
+		m.leave(e.link)
+		return nil
 	})
 	return e, nil
 }
@@ -215,7 +217,7 @@ func (m *member) returned(e *engine) (*link, error) {
 const leaveTime = 2 * time.Second
 
 // leave leaves the session. The jobs go on.
-func (m *member) leave(l *link) error {
+func (m *member) leave(l *link) {
 	if !l.isLost() {
 		// A host that does not read, or does not answer, gets the end of its input instead.
 		late := time.AfterFunc(leaveTime, m.streams.close)
@@ -224,8 +226,6 @@ func (m *member) leave(l *link) error {
 	}
 	m.streams.close()
 	<-l.client.Done()
-	m.record.close()
-	return nil
 }
 
 // reap removes an ended host from the list of processes, if this process has started it.

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
@@ -146,7 +148,7 @@ func (c *call) written() {
 
 // keep records the place of a job. The caller holds j.reading.
 func (f *front) keep(j *job) {
-	if err := j.keep(f.jobs.recordOfJobs()); err != nil {
+	if err := j.keep(f.jobs.recordOfJobs()); err != nil && !errors.Is(err, os.ErrClosed) { // Closed: the host has not read the answer until the end.
 		f.log.Warn("what was sent of a job cannot be recorded; after a restart it is sent again", "handle", j.handle, "error", err)
 	}
 }
