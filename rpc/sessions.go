@@ -73,6 +73,7 @@ func (s *Server) sessionEnd(r *request) error {
 	if err := s.owns("session/end", "end it"); err != nil {
 		return err
 	}
+	s.ends.Store(true)
 	r.await(func() (any, error) {
 		s.in.End()
 		return schema.SessionEndResult{}, nil

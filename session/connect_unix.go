@@ -92,7 +92,7 @@ func (f *folder) connectAlone(c Call, starting *os.File, most time.Duration) (*L
 	if c.Existing {
 		return nil, errorf(NotFound, "the host of the session %s has ended; without -existing a new one is started", f.name)
 	}
-	p, err := f.start(c.Host, lock, starting)
+	p, err := f.start(c, lock, starting)
 	if err != nil {
 		if !f.logged() {
 			_ = f.remove() // There was no session.

@@ -570,6 +570,53 @@ func awaitEnd(t *testing.T, d *Directory, name string) {
 	_ = lock.Close()
 }
 
+// A claim belongs to one process at a time, is found again as it was left, and goes with the directory.
+func TestClaim(t *testing.T) {
+	d := newDirectory(t)
+	if _, err := d.Claim("work", "x"); err == nil {
+		t.Error("there is a claim without a session")
+	} else {
+		wantKind(t, err, NotFound, "no session work")
+	}
+	pid := attach(t, d, "work").say("x")
+	claim := func(kind string, number int) *Claim {
+		t.Helper()
+		c, err := d.Claim("work", kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Number != number || !c.InPlace() {
+			t.Errorf("number %d, not %d; in place: %v", c.Number, number, c.InPlace())
+		}
+		return c
+	}
+	one, two, other := claim("x", 1), claim("x", 2), claim("y", 1)
+	defer two.Close()
+	defer other.Close()
+	if _, err := one.WriteString("kept"); err != nil {
+		t.Fatal(err)
+	}
+	_ = one.Close()
+	again := claim("x", 1)
+	defer again.Close()
+	if b, err := io.ReadAll(again); string(b) != "kept" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	if paths, err := d.Claims("work", "x"); err != nil || len(paths) != 2 || paths[0] != again.Name() || paths[1] != two.Name() {
+		t.Errorf("%v, %v", paths, err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, d, "work")
+	if deleted, err := d.Prune(); err != nil || len(deleted) != 1 {
+		t.Errorf("%v, %v", deleted, err)
+	}
+	if again.InPlace() {
+		t.Error("the claim is in place after its directory was deleted")
+	}
+}
+
 // A front that comes while a host ends waits for that, and starts the next one. Its client notices nothing.
 func TestConnectWhileEnding(t *testing.T) {
 	d := newDirectory(t)

@@ -285,6 +285,11 @@ func TestConnectEnds(t *testing.T) {
 			f.closeStderr()
 			_ = syscall.Kill(host, syscall.SIGKILL)
 		}, 75, ""},
+		"SIGTERM, and the host hangs": {func(f *frontClient, host int) {
+			_ = syscall.Kill(host, syscall.SIGSTOP)
+			f.Cleanup(func() { _ = syscall.Kill(host, syscall.SIGKILL) })
+			_ = f.cmd.Process.Signal(syscall.SIGTERM)
+		}, 75, "To attach again: shelld connect -session work\n"},
 		"SIGTERM twice, and the host hangs": {func(f *frontClient, host int) {
 			_ = syscall.Kill(host, syscall.SIGSTOP)
 			f.Cleanup(func() { _ = syscall.Kill(host, syscall.SIGKILL) })

@@ -36,7 +36,7 @@ var rules = []rule{
 	},
 	{
 		pkg:    "cmd/shelld-mcp",
-		ours:   []string{"cmd/internal/base", "client", "client/inprocess", "rpc", "schema"},
+		ours:   []string{"cmd/internal/base", "client", "client/inprocess", "rpc", "schema", "session"}, // session: finds and starts the host of -session
 		theirs: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go", "golang.org/x/term", "golang.org/x/sys"},
 		why:    "the MCP front end is a client like any other: what it needs and the protocol lacks is missing in the protocol",
 	},
