@@ -48,3 +48,20 @@ func TestFirstSession(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// TestSecondSession checks that the session with a client that comes back in the documentation is valid.
+func TestSecondSession(t *testing.T) {
+	data, err := os.ReadFile("../docs/conformance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first = "A job lives on when its client is cut off."
+	_, rest, ok := strings.Cut(string(data), "```text\n"+first)
+	text, _, ok2 := strings.Cut(rest, "```")
+	if !ok || !ok2 {
+		t.Fatal("there is no such session")
+	}
+	if s, err := Parse("back.txtar", []byte(first+text)); err != nil || s.Level != shared {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

@@ -121,6 +121,12 @@ func KillServers() {
 	for c := range dialed.all {
 		process.KillGroup(c.cmd)
 	}
+	for c := range dialed.all { // What a server leaves behind is adopted only when it has ended.
+		select {
+		case <-c.died:
+		case <-time.After(holdTime):
+		}
+	}
 	for h := range dialed.homes {
 		killOrphans(h.dir)
 		_ = os.RemoveAll(h.dir) // Best effort, as in release.
