@@ -26,6 +26,9 @@ const maxLine = 4096
 // unheard is how long a front that got a signal waits for its host to say something.
 const unheard = 5 * time.Second
 
+// passedOn are the signals that go to the host.
+var passedOn = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT}
+
 // A Front is what a process needs to know for this.
 type Front struct {
 	Link  *os.File
@@ -38,7 +41,7 @@ type Front struct {
 func (f Front) Wait() int {
 	signal.Ignore(syscall.SIGPIPE) // If stderr is closed, the exit status counts all the more.
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	signal.Notify(signals, passedOn...)
 	ended := make(chan int, 1)
 	go func() { ended <- f.read() }()
 	var late <-chan time.Time
