@@ -2,9 +2,7 @@ package front
 
 import (
 	"os"
-	"runtime"
 	"strconv"
-	"syscall"
 	"time"
 	"unsafe"
 
@@ -49,32 +47,8 @@ func (f Front) Become() error {
 		}
 	}
 	args := []string{processName, strconv.Itoa(f.Host), f.Again}
-	undo, err := holdSignals()
-	if err != nil {
-		return err
-	}
-	defer undo()
 	return &os.SyscallError{Syscall: "execve", Err: unix.Exec("/proc/self/exe", args, environment)}
 }
-
-// holdSignals blocks the signals that Wait passes on. They stay blocked over an exec, and pending until Wait wants them:
-// in between they would end the process.
-func holdSignals() (undo func(), err error) {
-	var old, held unix.Sigset_t
-	for _, s := range passedOn {
-		bit := uint(s.(syscall.Signal)) - 1
-		held.Val[bit/wordBits] |= 1 << (bit % wordBits)
-	}
-	runtime.LockOSThread() // The mask is that of a thread.
-	err = unix.PthreadSigmask(unix.SIG_BLOCK, &held, &old)
-	return func() {
-		_ = unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) // It has worked before.
-		runtime.UnlockOSThread()
-	}, err
-}
-
-// wordBits is the number of bits in a word of a signal set.
-const wordBits = uint(unsafe.Sizeof(unix.Sigset_t{}.Val[0]) * 8)
 
 // isFront reports whether this process was started by Become.
 func isFront() bool {
