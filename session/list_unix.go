@@ -64,6 +64,9 @@ func (d *Directory) End(ctx context.Context, name string) error {
 	}
 	defer f.close()
 	lock, err := f.open(lockFile)
+	if errors.Is(err, errSwept) {
+		return errorf(NotFound, "the host of the session %s has ended already", name)
+	}
 	if err != nil {
 		return err
 	}
