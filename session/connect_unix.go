@@ -23,7 +23,7 @@ func (d *Directory) Connect(c Call) (*Link, error) {
 	if err := CheckName(c.Session); err != nil {
 		return nil, err
 	}
-	const tries = 10 // Each failed one is due to another process that has deleted the directory.
+	const tries = 100 // Each failed one is due to another process that has deleted the directory.
 	for try := 1; ; try++ {
 		l, err := d.connect(c)
 		if !errors.Is(err, errSwept) || try == tries {
@@ -101,6 +101,9 @@ func (f *folder) connectAlone(c Call, starting *os.File, most time.Duration) (*L
 	}
 	if l, err = f.attach(c, most); l != nil {
 		l.Host = p.Pid
+	}
+	if isUnreachable(err) {
+		return nil, errSwept // Another program has ended the host at once.
 	}
 	return l, err
 }

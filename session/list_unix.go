@@ -59,11 +59,17 @@ func (d *Directory) Show(name string) (Entry, error) {
 // End asks the host of a session to end, and waits until it has.
 func (d *Directory) End(ctx context.Context, name string) error {
 	f, err := d.folder(name)
+	if errors.Is(err, errSwept) {
+		return errorf(NotFound, "the host of the session %s has ended already", name)
+	}
 	if err != nil {
 		return err
 	}
 	defer f.close()
 	lock, err := f.open(lockFile)
+	if errors.Is(err, errSwept) {
+		return errorf(NotFound, "the host of the session %s has ended already", name)
+	}
 	if err != nil {
 		return err
 	}

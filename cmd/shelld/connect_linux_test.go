@@ -167,6 +167,45 @@ func (f *frontClient) initialize() {
 	f.call("initialize", map[string]any{}, nil)
 }
 
+// stop stops a host to the end of the test, and waits until all of its threads have stopped.
+func (h *hosted) stop(host int) {
+	h.Helper()
+	h.Cleanup(func() { _ = syscall.Kill(host, syscall.SIGKILL) })
+	if err := syscall.Kill(host, syscall.SIGSTOP); err != nil {
+		h.Fatal(err)
+	}
+	for until := time.Now().Add(watchdog); ; {
+		stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", host))
+		moves := err != nil || len(stats) == 0
+		for _, name := range stats {
+			stat, err := os.ReadFile(name)
+			moves = moves || err != nil || !strings.Contains(string(stat), ") T ")
+		}
+		if !moves {
+			return
+		}
+		if time.Now().After(until) {
+			h.Fatal("the host does not stop")
+		}
+	}
+}
+
+// awaitFront waits until the process is nothing but a front that passes signals on. The last that it does before it waits
+// is to ignore SIGPIPE.
+func (f *frontClient) awaitFront() {
+	f.Helper()
+	for until := time.Now().Add(watchdog); ; {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", f.cmd.Process.Pid))
+		if err != nil || time.Now().After(until) {
+			f.Fatalf("it is not a front: %s, %v", status, err)
+		}
+		text := string(status)
+		if strings.HasPrefix(text, "Name:\tshelld-front\n") && strings.Contains(text, "SigIgn:\t0000000000001000\n") {
+			return
+		}
+	}
+}
+
 // wait returns the exit status of the front, and its stderr.
 func (f *frontClient) wait() (status int, stderr string) {
 	f.Helper()
@@ -286,13 +325,11 @@ func TestConnectEnds(t *testing.T) {
 			_ = syscall.Kill(host, syscall.SIGKILL)
 		}, 75, ""},
 		"SIGTERM, and the host hangs": {func(f *frontClient, host int) {
-			_ = syscall.Kill(host, syscall.SIGSTOP)
-			f.Cleanup(func() { _ = syscall.Kill(host, syscall.SIGKILL) })
+			f.stop(host)
 			_ = f.cmd.Process.Signal(syscall.SIGTERM)
 		}, 75, "To attach again: shelld connect -session work\n"},
 		"SIGTERM twice, and the host hangs": {func(f *frontClient, host int) {
-			_ = syscall.Kill(host, syscall.SIGSTOP)
-			f.Cleanup(func() { _ = syscall.Kill(host, syscall.SIGKILL) })
+			f.stop(host)
 			_ = f.cmd.Process.Signal(syscall.SIGTERM)
 			_ = f.cmd.Process.Signal(syscall.SIGINT)
 		}, 75, ""},
@@ -303,6 +340,7 @@ func TestConnectEnds(t *testing.T) {
 			f := h.connectWith(strings.Contains(name, "stderr"), "-session", "work")
 			f.initialize()
 			host := h.host("work")
+			f.awaitFront()
 			c.end(f, host)
 			status, stderr := f.wait()
 			if status != c.status && (c.status != -1 || status > 1) && c.status != -2 || !strings.HasSuffix(stderr, c.stderr) {

@@ -36,9 +36,9 @@ type Front struct {
 // Wait returns the exit status of the process: the one that the host names. A signal is passed on to the host, which
 // ends the connection; another one ends the wait.
 func (f Front) Wait() int {
-	signal.Ignore(syscall.SIGPIPE) // If stderr is closed, the exit status counts all the more.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	signal.Ignore(syscall.SIGPIPE) // If stderr is closed, the exit status counts all the more.
 	ended := make(chan int, 1)
 	go func() { ended <- f.read() }()
 	var late <-chan time.Time
