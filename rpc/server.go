@@ -94,6 +94,57 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, op
 // end ends the connection.
 func (s *Server) end() { s.ended.Do(func() { close(s.over) }) }
 
+// connect returns a connection of the session.
+func (ss *Session) connect(in io.Reader, out io.Writer) *Server {
+	frames := newFrameReader(in, ss.opts.Framing, defaultMaxMessage)
+	s := &Server{
+		in: ss, mgr: ss.mgr, log: ss.log, opts: ss.opts, began: ss.created, inFlight: map[string]*request{}, settings: defaultSettings(),
+		over: make(chan struct{}), arrived: time.Now(),
+	}
+	s.attendee.jobs.grace = defaultGrace
+	s.places, s.searchPlaces = newPlaces(), newSearchPlaces()
+	s.answered.L = &s.mu
+	s.maxMessage.Store(defaultMaxMessage)
+	s.out = newOutbox(out, frames.Framing)
+	s.out.unmet = ss.shared
+	s.stream = &stream{frames: frames, out: s.out}
+	return s
+}
+
+// serve handles messages until the connection has to end. It returns whether the client has left, or was lost.
+func (s *Server) serve(ctx context.Context) schema.SessionLeaveReason {
+	conn := jsonrpc2.NewConn(context.WithoutCancel(ctx), s.stream, s, jsonrpc2.SetLogger(discard{}))
+	select {
+	case <-conn.DisconnectNotify():
+		s.log.Debug("input ended", "why", s.stream.end)
+		if s.stream.quit {
+			return schema.SessionLeaveReasonDetached
+		}
+	case <-ctx.Done():
+		s.log.Info("asked to exit", "why", context.Cause(ctx))
+	case <-s.out.broken:
+		s.log.Info("the client is gone")
+	case <-s.over:
+	case <-s.in.done:
+		if s.ends.Load() {
+			s.awaitExit(conn.DisconnectNotify())
+		}
+	}
+	return schema.SessionLeaveReasonLost
+}
+
+// awaitExit gives the client that has ended the session the time to take the answer and to leave, as after shutdown: some
+// clients lose an answer that comes together with the end of the connection.
+func (s *Server) awaitExit(left <-chan struct{}) {
+	late := time.NewTimer(stuckTime)
+	defer late.Stop()
+	select {
+	case <-left:
+	case <-s.out.broken:
+	case <-late.C:
+	}
+}
+
 // discard is the library's logger: everything that the library reports is already known here.
 type discard struct{}
 

@@ -7,13 +7,12 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/sourcegraph/jsonrpc2"
 
 	"shelld.dev/shelld/jobs"
 	"shelld.dev/shelld/schema"
@@ -109,9 +108,21 @@ func (ss *Session) Done() <-chan struct{} { return ss.done }
 // End ends all jobs and every connection. It returns when the jobs have ended.
 func (ss *Session) End() {
 	ss.mu.Lock()
-	first := !ss.ending
+	first := ss.beginEndLocked()
+	ss.mu.Unlock()
+	ss.conclude(first)
+}
+
+// beginEndLocked lets no more clients in. It reports whether that is new.
+func (ss *Session) beginEndLocked() (first bool) {
+	first = !ss.ending
 	ss.ending = true
 	ss.stopIdleLocked()
+	return first
+}
+
+func (ss *Session) conclude(first bool) {
+	ss.mu.Lock()
 	clients := slices.Clone(ss.clients)
 	ss.mu.Unlock()
 	for _, s := range clients {
@@ -132,11 +143,13 @@ func (ss *Session) restIfIdleLocked() {
 	ss.idle = time.AfterFunc(ss.lease.idle, func() {
 		ss.mu.Lock()
 		is := ss.open == 0 && !ss.ending && ss.idle != nil
-		ss.idle = nil
+		if is {
+			ss.beginEndLocked()
+		}
 		ss.mu.Unlock()
 		if is {
 			ss.log.Info("the session has been idle", "for", ss.lease.idle)
-			ss.End()
+			ss.conclude(true)
 		}
 	})
 }
@@ -160,80 +173,43 @@ func isLive(j *jobs.Job) bool {
 
 // Serve serves one client of a shared session, until its input ends, exit arrives, ctx is done, its output breaks,
 // another connection takes its place, or the session ends. The jobs of the session live on as they were started to. It
-// reports whether everything was sent that the client was to get.
+// reports whether the client has left properly, by shutdown, session/detach or session/end, and was sent all that it was
+// to get. A client that comes when the session is ending is not served: nothing is read.
 //
 // It is the only reader of in and the only writer of out, and closes neither. If Serve ends for another reason, a
 // goroutine that is blocked reading in stays blocked.
 func (ss *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) (clean bool, err error) {
-	ss.opened(1)
-	defer ss.opened(-1)
+	if !ss.opened() {
+		return false, errEnding
+	}
+	defer ss.closed()
 	s := ss.connect(in, out)
 	ss.part(s, s.serve(ctx))
 	s.detach()
 	err = s.out.flush()
 	s.out.abandon()
-	return err == nil, err
+	return err == nil && s.life.isShutDown(), err
 }
 
-// opened counts connections.
-func (ss *Session) opened(n int) {
+var errEnding = errors.New("rpc: the session is ending")
+
+// opened counts a connection. It returns false if the session takes no more.
+func (ss *Session) opened() bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	if ss.open += n; ss.open > 0 {
-		ss.stopIdleLocked()
+	if ss.ending {
+		return false
 	}
+	ss.open++
+	ss.stopIdleLocked()
+	return true
+}
+
+func (ss *Session) closed() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.open--
 	ss.restIfIdleLocked()
-}
-
-// connect returns a connection of the session.
-func (ss *Session) connect(in io.Reader, out io.Writer) *Server {
-	frames := newFrameReader(in, ss.opts.Framing, defaultMaxMessage)
-	s := &Server{
-		in: ss, mgr: ss.mgr, log: ss.log, opts: ss.opts, began: ss.created, inFlight: map[string]*request{}, settings: defaultSettings(),
-		over: make(chan struct{}), arrived: time.Now(),
-	}
-	s.attendee.jobs.grace = defaultGrace
-	s.places, s.searchPlaces = newPlaces(), newSearchPlaces()
-	s.answered.L = &s.mu
-	s.maxMessage.Store(defaultMaxMessage)
-	s.out = newOutbox(out, frames.Framing)
-	s.out.unmet = ss.shared
-	s.stream = &stream{frames: frames, out: s.out}
-	return s
-}
-
-// serve handles messages until the connection has to end. It returns whether the client has left, or was lost.
-func (s *Server) serve(ctx context.Context) schema.SessionLeaveReason {
-	conn := jsonrpc2.NewConn(context.WithoutCancel(ctx), s.stream, s, jsonrpc2.SetLogger(discard{}))
-	select {
-	case <-conn.DisconnectNotify():
-		s.log.Debug("input ended", "why", s.stream.end)
-		if s.stream.quit {
-			return schema.SessionLeaveReasonDetached
-		}
-	case <-ctx.Done():
-		s.log.Info("asked to exit", "why", context.Cause(ctx))
-	case <-s.out.broken:
-		s.log.Info("the client is gone")
-	case <-s.over:
-	case <-s.in.done:
-		if s.ends.Load() {
-			s.awaitExit(conn.DisconnectNotify())
-		}
-	}
-	return schema.SessionLeaveReasonLost
-}
-
-// awaitExit gives the client that has ended the session the time to take the answer and to leave, as after shutdown: some
-// clients lose an answer that comes together with the end of the connection.
-func (s *Server) awaitExit(left <-chan struct{}) {
-	late := time.NewTimer(stuckTime)
-	defer late.Stop()
-	select {
-	case <-left:
-	case <-s.out.broken:
-	case <-late.C:
-	}
 }
 
 // detach ends a connection whose client has gone, and leaves the jobs alone. What the client has only looked for is

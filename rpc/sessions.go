@@ -61,6 +61,7 @@ func (s *Server) sessionDetach(r *request) error {
 	}
 	s.stream.quit = true
 	s.in.part(s, schema.SessionLeaveReasonDetached)
+	s.life.move(lifeShutDown)
 	r.reply(schema.SessionDetachResult{})
 	return nil
 }
@@ -76,6 +77,7 @@ func (s *Server) sessionEnd(r *request) error {
 	s.ends.Store(true)
 	r.await(func() (any, error) {
 		s.in.End()
+		s.life.move(lifeShutDown)
 		return schema.SessionEndResult{}, nil
 	})
 	return nil
