@@ -17,6 +17,7 @@ func (m watchMsg) deliver(a *actor)          { a.waits.onWatch(m) }
 func (m unwatchMsg) deliver(a *actor)        { a.waits.onUnwatch(m) }
 func (m removeMsg) deliver(a *actor)         { a.onRemove(m) }
 func (m endAtMsg) deliver(a *actor)          { a.lease.onEndAt(m) }
+func (m setOwnerMsg) deliver(a *actor)       { a.lease.onSetOwner(m) }
 func (m setLeaseMsg) deliver(a *actor)       { a.lease.onSetLease(m) }
 func (m infoMsg) deliver(a *actor)           { a.changes.onInfo(m) }
 func (m execMsg) deliver(a *actor)           { a.shell.onExec(m) }

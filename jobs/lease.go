@@ -15,6 +15,9 @@ type Lease struct {
 // does not take the turn itself, so the caller may hold locks.
 func (j *Job) EndAt(at time.Time) { j.post(endAtMsg{at}) }
 
+// SetOwner gives the job to another owner. Like EndAt, it does not take the turn itself.
+func (j *Job) SetOwner(name string) { j.post(setOwnerMsg{name}) }
+
 // SetLease changes the lease of the job: how long it may live without its owner. nil leaves a value as it is. It does
 // not change the time that EndAt has set.
 func (j *Job) SetLease(keep *bool, grace *time.Duration) Pending[Info] {
@@ -36,6 +39,7 @@ func (j *Job) Vacant() <-chan struct{} { return j.vacant }
 
 type (
 	endAtMsg    struct{ at time.Time }
+	setOwnerMsg struct{ name string }
 	setLeaseMsg struct {
 		keep  *bool
 		grace *time.Duration
@@ -43,15 +47,18 @@ type (
 	}
 )
 
-func (endAtMsg) message() {}
+func (endAtMsg) message()    {}
+func (setOwnerMsg) message() {}
 
 // leasePart ends a job whose owner is away for too long.
 type leasePart struct {
 	noPart
 	j *base
 
-	ending interface{ end(why Reason, o KillOptions) }
-	files  interface{ record(now time.Time) }
+	ending interface {
+		end(why Reason, o KillOptions)
+	}
+	files interface{ record(now time.Time) }
 }
 
 // begin sets the lease of a job that runs.
@@ -60,6 +67,13 @@ func (p *leasePart) begin() { p.j.info.Lease = p.j.spec.Lease }
 func (p *leasePart) onEndAt(m endAtMsg) {
 	if !p.j.isVacant() && !m.at.Equal(p.j.info.EndsAt) {
 		p.setEnd(m.at)
+	}
+}
+
+func (p *leasePart) onSetOwner(m setOwnerMsg) {
+	if !p.j.isVacant() {
+		p.j.info.Lease.Owner = m.name
+		p.tell()
 	}
 }
 

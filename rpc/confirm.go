@@ -23,11 +23,12 @@ func (s *Server) confirmPolicy(p *schema.InitializeParams) jobs.ConfirmPolicy {
 	return c
 }
 
-// confirm sends a question to the client whose request needs the answer. If that is gone, no person has said yes.
+// confirm sends a question to the client whose request needs the answer. If that is gone, or cannot answer, no person has
+// said yes.
 func (ss *Session) confirm(q *jobs.Question) (withdraw func()) {
 	number, id, _ := strings.Cut(string(q.Asker), " ")
 	s := ss.numbered(number)
-	if s == nil {
+	if s == nil || !s.attendee.confirms {
 		q.Answer(jobs.AnswerNone)
 		return func() {}
 	}

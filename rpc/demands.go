@@ -142,8 +142,8 @@ func (d *demands) stay(l *lane, is bool) {
 }
 
 // leave ends what a listener that is gone has asked for, until its client comes back. Events about waits for input go on:
-// they are kept for it. So does the wait of the program, if it is to stay.
-func (d *demands) leave(l *lane, owner string) {
+// they are kept for it. If the program is to wait meanwhile, it does so from where output was sent up to.
+func (d *demands) leave(l *lane, owner string, sent map[jobs.Stream]int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one := d.of[l]
@@ -151,7 +151,12 @@ func (d *demands) leave(l *lane, owner string) {
 		return
 	}
 	one.screen, one.answers, one.away, one.owner = 0, false, true, owner
-	if !one.stays {
+	if one.stays {
+		for name, off := range sent {
+			one.holds[name] = &held{l.out.window.Load(), off}
+			d.holdLocked(name)
+		}
+	} else {
 		d.releaseLocked(one)
 	}
 	d.tellLocked()

@@ -15,6 +15,7 @@ import (
 type feed struct {
 	session *Session
 	demands demands // of the lanes
+	owner   string  // the client to which the job belongs; guarded by the session's door
 
 	all atomic.Pointer[[]*lane] // replaced as a whole under mu
 
@@ -27,8 +28,8 @@ type feed struct {
 }
 
 // newFeed returns the feed of a job that a connection of a session starts.
-func newFeed(s *Session, l *lane) *feed {
-	f := &feed{session: s}
+func newFeed(s *Session, l *lane, owner string) *feed {
+	f := &feed{session: s, owner: owner}
 	f.demands.of = map[*lane]*demand{}
 	if s != nil && s.shared {
 		f.log = &eventLog{}
@@ -112,16 +113,16 @@ func (f *feed) rememberLocked(e *laneEvent) {
 
 // askLocked has the clients asked for a password: each one that has a person for it. The first answer counts.
 func (f *feed) askLocked(e jobs.Event) {
-	f.asked = &e
 	if e.Secret.Over {
 		f.asked = nil
-	} else if f.session != nil {
-		for _, s := range f.session.withPerson() {
-			f.laneLocked(s.out)
+		for _, l := range f.lanes() {
+			l.secret(e)
 		}
+		return
 	}
-	for _, l := range f.lanes() {
-		l.secret(e)
+	f.asked = &e
+	for _, s := range f.session.withPerson() {
+		f.laneLocked(s.out).secret(e)
 	}
 }
 
@@ -165,18 +166,20 @@ func (f *feed) laneOf(out *outbox) *lane {
 	return nil
 }
 
-// leave drops the lane of a connection that is gone.
-func (f *feed) leave(out *outbox, owner string) {
+// leave drops the lane of a connection that is gone, for a job that may be starting. What is left of a closed job is
+// still sent: a client that has left properly goes on reading.
+func (f *feed) leave(j *jobs.Job, out *outbox, owner string) {
 	f.mu.Lock()
-	l, j := f.laneOf(out), f.job
-	if l == nil || j == nil {
+	l := f.laneOf(out)
+	if l == nil {
 		f.mu.Unlock()
 		return
 	}
 	all := slices.DeleteFunc(slices.Clone(f.lanes()), func(one *lane) bool { return one == l })
 	f.all.Store(&all)
-	l.silence()
-	f.demands.leave(l, owner)
+	if f.closed == nil {
+		f.demands.leave(l, owner, l.silence())
+	}
 	f.mu.Unlock()
 	// In a turn of the job: if this client has answered the queries of programs, the server answers them from now on.
 	j.Subscribe(jobs.Origin{}, func(jobs.Info, map[jobs.Stream]int64) (bool, error) { return f.demands.answered(), nil })

@@ -15,6 +15,9 @@ type heard struct {
 
 // subscribes records a request that changes the subscription to a job.
 func (c *checker) subscribes(r *request) {
+	for _, one := range r.params.Session.Resume {
+		c.heard[one.Handle] = &heard{encoding: one.Encoding}
+	}
 	if r.method != "job/subscribe" && r.method != "job/unsubscribe" {
 		return
 	}

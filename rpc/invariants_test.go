@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"shelld.dev/shelld/schema"
@@ -22,6 +23,7 @@ type checker struct {
 	jobs   map[int64]*track
 	ending map[int64]map[string]int64 // nextOffset per stream of closed jobs, as listed
 	heard  map[int64]*heard           // of jobs that were subscribed to
+	shared bool                       // the session has several clients
 	chosen bool                       // the client chose its events: less can be checked
 	base64 bool                       // the client asked for base64
 	strips bool                       // the client asked for output without queries: bytes may be more than arrive
@@ -48,6 +50,13 @@ type request struct {
 		Format   string
 		Encoding string
 		Queries  string
+		After    *int64
+		Session  struct {
+			Resume []struct {
+				Handle   int64
+				Encoding string
+			}
+		}
 	}
 	heard    *heard // not nil: the request changes the subscription
 	answered bool
@@ -59,6 +68,7 @@ type request struct {
 type track struct {
 	handle int64
 	seq    int64
+	n      int64    // the last one
 	made   *request // nil: started was not sent
 	// surfaced is a job/run that asked for no events, until its output begins.
 	surfaced *request
@@ -81,6 +91,8 @@ type event struct {
 	Method     string
 	Handle     int64
 	Seq        int64
+	N          int64
+	params     json.RawMessage
 	RequestID  json.RawMessage
 	Job        *schema.JobInfo
 	Stream     string
@@ -120,7 +132,7 @@ func newChecker() *checker {
 func parseEvent(method string, params json.RawMessage) *event {
 	e := &event{}
 	_ = json.Unmarshal(params, e) // The schema check reports errors.
-	e.Method = method
+	e.Method, e.params = method, params
 	return e
 }
 
@@ -259,6 +271,7 @@ func (c *checker) answer(id string, result json.RawMessage, failed bool) []strin
 	r.answered, r.failed = true, failed
 	if r.heard != nil {
 		r.heard.apply()
+		c.again(r)
 	}
 	if failed {
 		return nil
@@ -272,6 +285,14 @@ func (c *checker) answer(id string, result json.RawMessage, failed bool) []strin
 		return readAnswer(r, result)
 	}
 	return nil
+}
+
+// again prepares for the events that the client has asked for again.
+func (c *checker) again(r *request) {
+	handle, _ := strconv.ParseInt(string(r.params.Handle), 10, 64)
+	if t := c.jobs[handle]; t != nil && r.params.After != nil && !r.failed {
+		t.n, t.exited, t.closed = *r.params.After, nil, false
+	}
 }
 
 // startAnswer checks that started came before, if it was wanted.
@@ -353,6 +374,7 @@ func (c *checker) event(e *event) (bad []string) {
 		wrong("seq %d, want %d", e.Seq, t.seq)
 		t.seq = e.Seq
 	}
+	t.number(c, e, wrong)
 	switch e.Method {
 	case "job/started":
 		t.onStarted(c, e, wrong)
@@ -382,6 +404,19 @@ func (c *checker) event(e *event) (bad []string) {
 		t.closed = true
 	}
 	return bad
+}
+
+// number checks the number of an event in a session of several clients: it grows. Elsewhere there is none.
+func (t *track) number(c *checker, e *event, wrong func(string, ...any)) {
+	numbered := c.shared && e.Method != "job/output" && e.Method != "job/screenChanged"
+	switch {
+	case numbered != (e.N > 0):
+		wrong("n %d", e.N)
+	case numbered && e.N <= t.n:
+		wrong("n %d after %d", e.N, t.n)
+	case numbered:
+		t.n = e.N
+	}
 }
 
 func (t *track) onStarted(c *checker, e *event, wrong func(string, ...any)) {

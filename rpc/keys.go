@@ -48,7 +48,7 @@ func (ss *Session) claim(r *request) (done bool, err error) {
 		return true, err
 	}
 	k := ss.keys
-	name, hash := r.server.attendee.owner+"\x00"+p.Key, digest(r.method, r.params)
+	name, hash := r.server.attendee.name+"\x00"+p.Key, digest(r.method, r.params)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.of[name]
@@ -114,14 +114,14 @@ func (k *keys) answered(r *request, body []byte) {
 	rest := bytes.TrimPrefix(body, append([]byte(`{"jsonrpc":"2.0","id":`), r.id...))
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if again(rest) {
-		k.dropLocked(e)
-	}
 	if len(rest) <= keptAnswerBytes {
 		e.answer = bytes.Clone(rest)
 		k.bytes += len(rest)
 	}
 	close(e.done)
+	if again(rest) {
+		k.dropLocked(e)
+	}
 	k.trimLocked()
 }
 

@@ -135,6 +135,45 @@ var provocations = []provocation{
 
 	{"job/remove", schema.KindJobNotFound, `job/remove {"handle":1}`, `{"handle":1,"jobs":[]}`},
 	{"job/remove", schema.KindJobRunning, startSleeping + `job/remove {"handle":1}`, `{"handle":1}`},
+
+	{"job/start", schema.KindUnsupported, `job/start {"command":"true","onDetach":"keep"}`, `{"what":"onDetach","pointer":"/onDetach"}`},
+	{"job/run", schema.KindUnsupported, `job/run {"command":"true","detachGraceMs":1}`, `{"what":"detachGraceMs","pointer":"/detachGraceMs"}`},
+	{"job/write", schema.KindUnsupported, startReading + `job/write {"handle":"cat","input":"x","key":"k"}`, `{"what":"key","pointer":"/key"}`},
+	{"job/exec", schema.KindUnsupported, startReading + `job/exec {"handle":"cat","command":"true","key":"k"}`, `{"what":"key","pointer":"/key"}`},
+	{"job/kill", schema.KindUnsupported, startSleeping + `job/kill {"handle":1,"key":"k"}`, `{"what":"key","pointer":"/key"}`},
+	{"job/signal", schema.KindUnsupported, startSleeping + `job/signal {"handle":1,"signal":"TERM","key":"k"}`, `{"what":"key","pointer":"/key"}`},
+	{"job/resize", schema.KindUnsupported, startReading + `job/resize {"handle":"cat","cols":80,"rows":24,"key":"k"}`, `{"what":"key","pointer":"/key"}`},
+	{"job/remove", schema.KindUnsupported, startEnding + `job/remove {"handle":1,"key":"k"}`, `{"what":"key","pointer":"/key"}`},
+	{"job/subscribe", schema.KindUnsupported, startSleeping + `job/subscribe {"handle":1,"after":0}`, `{"what":"after","pointer":"/after"}`},
+	{"job/set", schema.KindUnsupported, startSleeping + `job/set {"handle":1,"onDetach":"keep"}`, `{"what":"job/set"}`},
+	{"session/get", schema.KindUnsupported, `session/get {}`, `{"what":"session/get"}`},
+	{"session/set", schema.KindUnsupported, `session/set {}`, `{"what":"session/set"}`},
+	{"session/detach", schema.KindUnsupported, `session/detach {}`, `{"what":"session/detach"}`},
+	{"session/end", schema.KindUnsupported, `session/end {}`, `{"what":"session/end"}`},
+}
+
+// keyedTwice returns two requests with the same key, of which the second wants something else.
+func keyedTwice(method, params, other string) string {
+	return method + ` {"key":"k",` + params + "}\n" + method + ` {"key":"k",` + other + "}"
+}
+
+// sessionProvocations is the same for a session that clients can come back to.
+var sessionProvocations = []provocation{
+	{"job/start", schema.KindKeyConflict, keyedTwice("job/start", `"command":"true"`, `"command":"false"`), `{"key":"k"}`},
+	{"job/run", schema.KindKeyConflict, `job/start {"key":"k","command":"true"}` + "\n" + `job/run {"key":"k","command":"true"}`, `{"key":"k"}`},
+	{"job/write", schema.KindKeyConflict, startReading + keyedTwice("job/write", `"handle":"cat","input":"x"`, `"handle":"cat","input":"y"`), `{"key":"k"}`},
+	{"job/exec", schema.KindKeyConflict, startReading + `job/resize {"key":"k","handle":"cat","cols":90,"rows":30}` + "\n" + `job/exec {"key":"k","handle":"cat","command":"true"}`, `{"key":"k"}`},
+	{"job/kill", schema.KindKeyConflict, startSleeping + keyedTwice("job/kill", `"handle":1`, `"handle":1,"graceMs":1`), `{"key":"k"}`},
+	{"job/signal", schema.KindKeyConflict, startSleeping + keyedTwice("job/signal", `"handle":1,"signal":"CONT"`, `"handle":1,"signal":"TERM"`), `{"key":"k"}`},
+	{"job/resize", schema.KindKeyConflict, startReading + keyedTwice("job/resize", `"handle":"cat","cols":90,"rows":30`, `"handle":"cat","cols":90,"rows":31`), `{"key":"k"}`},
+	{"job/remove", schema.KindKeyConflict, startEnding + keyedTwice("job/remove", `"handle":1`, `"handle":1,"keepFiles":true`), `{"key":"k"}`},
+	{"env/set", schema.KindKeyConflict, keyedTwice("env/set", `"name":"A","value":"1"`, `"name":"A","value":"2"`), `{"key":"k"}`},
+	{"env/unset", schema.KindKeyConflict, keyedTwice("env/unset", `"name":"A"`, `"name":"B"`), `{"key":"k"}`},
+
+	{"job/set", schema.KindJobNotFound, `job/set {"handle":1}`, `{"handle":1,"jobs":[]}`},
+	{"job/set", schema.KindJobExited, startEnding + `job/set {"handle":"gone","onDetach":"keep"}`, `{"handle":1,"exit":"*"}`},
+	{"initialize", schema.KindSessionNotFound, `initialize {"session":{"attach":"another"}}`, `{"session":"another"}`},
+	{"initialize", schema.KindPolicyDenied, `initialize {"session":{"token":"wrong"}}`, `{"action":"initialize","reason":"token"}`},
 }
 
 // provokedElsewhere lists the errors that need more than a sequence of messages, or another server than one in this
@@ -181,20 +220,24 @@ var provokedElsewhere = map[string]string{
 	"job/start ptyUnavailable":              "../cmd/shelld TestServerWithoutTerminals: a sandbox of a process",
 	"job/run ptyUnavailable":                "../cmd/shelld TestServerWithoutTerminals: as above",
 	"* internalError":                       "../cmd/shelld TestServerSurvivesInternalError: what nobody has foreseen",
+	"job/subscribe resumeGap":               ". TestResumeGap: it takes more events than are kept",
+	"job/exec policyDenied":                 ". TestViewer: it takes a second client",
+	"job/resize policyDenied":               ". TestViewer: as above",
+	"job/remove policyDenied":               ". TestViewer: as above",
+	"job/watch policyDenied":                ". TestViewer: as above",
+	"job/unwatch policyDenied":              ". TestViewer: as above",
+	"job/set policyDenied":                  ". TestViewer: as above",
+	"env/unset policyDenied":                ". TestViewer: as above",
+	"session/end policyDenied":              ". TestViewer: as above",
+	"session/set policyDenied":              ". TestDriverOwnsNothing: as above",
 	"job/read resourceUnavailable":          "../cmd/shelld TestReadShortOfDescriptors: as above",
 	"job/search resourceUnavailable":        "../cmd/shelld TestReadShortOfDescriptors: as above",
 }
 
 // provokedNowhere lists the errors that no test can provoke on every machine, with the reasons.
 var provokedNowhere = map[string]string{
-	"job/run unsupported":    "every limit can be had where jobs can be started; ../jobs TestLimitsThatCannotBe asks as if not",
-	"job/start unsupported":  "as of job/run",
-	"job/write unsupported":  "every condition is seen where jobs can be started on terminals, but for port, which TestPortsUnsupported asks for",
-	"job/wait unsupported":   "as above",
-	"job/exec unsupported":   "as above",
-	"job/exec policyDenied":  "where starts are denied, or a list says which commands there may be, no shell can be started",
-	"job/history canceled":   "it is answered in the job's next turn",
-	"job/signal unsupported": "it takes a process of another user, and a server that is not root, which may signal any",
+	"job/wait unsupported": "every condition is seen where jobs can be started on terminals, but for port, which TestPortsUnsupported asks for",
+	"job/history canceled": "it is answered in the job's next turn",
 }
 
 // notBuilt lists the kinds of the protocol that this server never sends, with the reasons.
@@ -204,13 +247,19 @@ var notBuilt = map[schema.Kind]string{}
 // the checker of every session ensures that.
 func TestEveryKindIsProvoked(t *testing.T) {
 	seen := map[string]bool{}
-	for _, p := range provocations {
+	for i, p := range slices.Concat(provocations, sessionProvocations) {
 		name := p.method + " " + string(p.kind)
 		if seen[name] {
 			t.Errorf("%s is there twice", name)
 		}
 		seen[name] = true
-		t.Run(name, func(t *testing.T) { p.run(t) })
+		t.Run(name, func(t *testing.T) {
+			if i < len(provocations) {
+				p.run(t, open(t))
+			} else {
+				p.run(t, share(t).connect(-1, -1))
+			}
+		})
 	}
 	for _, m := range schema.Methods() {
 		for _, kind := range m.Errors {
@@ -227,10 +276,9 @@ func TestEveryKindIsProvoked(t *testing.T) {
 	}
 }
 
-func (p *provocation) run(t *testing.T) {
+func (p *provocation) run(t *testing.T, s *session) {
 	root := t.TempDir()
 	makeFile(t, root, "plain", "")
-	s := open(t)
 	if p.method != "initialize" {
 		s.initialize("rootDirectory", root, "allowedDirectories", []string{root},
 			"options", obj{"denyCommands": []string{"denied"}, "limits": obj{"maxJobs": 2, "inputQueueBytes": 4096, "shutdownGraceMs": 0}})
@@ -312,6 +360,9 @@ func (s *session) eachMethod(kind schema.Kind, params any, but ...string) {
 	}
 }
 
+// ofSessions are the methods that a server without sessions refuses, whatever their params.
+var ofSessions = []string{"job/set", "session/get", "session/set", "session/detach", "session/end"}
+
 // TestErrorsOfAnyRequest: every method returns each kind that does not depend on the method.
 func TestErrorsOfAnyRequest(t *testing.T) {
 	s := open(t)
@@ -320,11 +371,13 @@ func TestErrorsOfAnyRequest(t *testing.T) {
 	refused[none](s.begin("initialize", obj{"rootDirectory": "relative"}), schema.KindInvalidParams)
 	s.initialize("options", obj{"limits": obj{"shutdownGraceMs": 60_000}})
 	refused[none](s.begin("initialize", nil), schema.KindInvalidRequest)
-	s.eachMethod(schema.KindInvalidParams, obj{"no such member": 1}, "initialize")
+	s.eachMethod(schema.KindInvalidParams, obj{"no such member": 1}, append(ofSessions, "initialize")...)
 	over := filepath.Join(t.TempDir(), "over")
 	h := s.pipe(`trap "" TERM; echo ready; until [ -e "$OVER" ]; do sleep 0.05; done`, "env", obj{"OVER": over})
 	s.see(h, "ready")
 	waits := s.begin("job/wait", obj{"handle": h, "until": []obj{}})
+	other := share(t).join("")
+	other.eachMethod(schema.KindInvalidParams, obj{"no such member": 1}, "initialize")
 	down := s.begin("shutdown", nil)
 	s.eachMethod(schema.KindShuttingDown, nil)
 	if err := os.WriteFile(over, nil, 0o600); err != nil {
@@ -356,7 +409,7 @@ func TestAnswerTooLong(t *testing.T) {
 func TestNoKindIsForgotten(t *testing.T) {
 	provoked := map[schema.Kind]bool{schema.KindParseError: true, schema.KindMethodNotFound: true} // TestMalformed, TestUnknown
 	maps.Copy(provoked, anyRequest)
-	for _, p := range provocations {
+	for _, p := range slices.Concat(provocations, sessionProvocations) {
 		provoked[p.kind] = true
 	}
 	for where, test := range provokedElsewhere {

@@ -153,6 +153,10 @@ func (l *lane) openFromLocked(j *jobs.Job, info jobs.Info, events []schema.Event
 
 func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs.Range) {
 	l.job, l.handle, l.hearing = j, int64(info.Handle), l.want
+	if l.out.gone {
+		l.parked = false
+		return
+	}
 	if len(l.events) == 0 {
 		return // There is no listener: the job keeps its output and events.
 	}

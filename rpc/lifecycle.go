@@ -113,7 +113,7 @@ func (s *Server) initialize(r *request) error {
 	s.life.move(lifeInitialized)
 	result := s.initializeResult()
 	result.Warnings = append(s.warnings(ignored), s.unused(&p, first)...)
-	s.listen(&p)
+	s.listen(&p, &result.Limits)
 	if !s.in.shared {
 		r.reply(result)
 		return nil
@@ -134,7 +134,7 @@ func (s *Server) initialize(r *request) error {
 // join makes a connection a client of its session. It reports whether it is the first one, which configures the session.
 func (s *Server) join(p *schema.InitializeParams) (first bool, attached schema.SessionAttached, err error) {
 	if !s.in.shared {
-		s.attendee.owner, s.attendee.role, s.attendee.person = "", schema.SessionRoleOwner, true
+		s.attendee.role, s.attendee.person, s.attendee.confirms = schema.SessionRoleOwner, true, true
 		s.in.clients = []*Server{s}
 		return true, "", s.configureJobs(p)
 	}
@@ -183,7 +183,7 @@ func (s *Server) configureJobs(p *schema.InitializeParams) error {
 		},
 		Persist: s.persist(or(o.Persist, schema.PersistOptions{})),
 		Secrets: jobs.SecretPolicy{
-			Ask:        or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false),
+			Ask:        s.in.shared || or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false), // A later client may have a person.
 			ClientOnly: or(o.SecretInput, schema.SecretInputAny) == schema.SecretInputClientOnly,
 		},
 		Confirm:  s.confirmPolicy(p),

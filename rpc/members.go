@@ -15,13 +15,15 @@ import (
 type attendee struct {
 	number int    // of the connection; 0: it has not joined
 	name   string // its clientId, which the session has made if the client has none
-	owner  string // the same; "" if the client has none
+	given  string // the same; "" if the client has none
 	role   schema.SessionRole
 	human  bool
 	info   *schema.ClientInfo
 	person bool // it answers questions for passwords
 	speaks bool // it knows of sessions
-	jobs   struct {
+
+	confirms bool // it answers questions about actions
+	jobs     struct {
 		keep  bool
 		grace time.Duration
 	}
@@ -47,7 +49,8 @@ func (ss *Session) join(s *Server, p *schema.InitializeParams) (first bool, atta
 		}
 	}
 	s.attendee.role, s.attendee.human, s.attendee.info = role, or(want.Human, false), p.ClientInfo
-	s.attendee.person, s.attendee.speaks = or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false), p.Session != nil
+	can := or(p.Capabilities, schema.ClientCapabilities{})
+	s.attendee.person, s.attendee.confirms, s.attendee.speaks = or(can.Secret, false), or(can.Confirm, false), p.Session != nil
 	s.attendee.setJobs(want.Jobs)
 	attached, err = ss.enter(s, or(want.ClientID, ""))
 	return first, attached, err
@@ -105,11 +108,11 @@ func lesser(a, b schema.SessionRole) schema.SessionRole {
 func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached, err error) {
 	attached = schema.SessionAttachedJoined
 	switch old := ss.of(id); {
-	case id != "" && old != nil:
+	case old != nil:
 		attached = schema.SessionAttachedReplaced
 		ss.leaves(old, schema.SessionLeaveReasonReplaced)
 		old.replace()
-	case ss.known[id]:
+	case ss.known[id] != nil:
 		attached = schema.SessionAttachedReturned
 	case len(ss.known) == 0:
 		attached = schema.SessionAttachedNew
@@ -120,26 +123,39 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 		return "", wireErrorf(schema.KindShuttingDown, "the session is ending; start another one")
 	}
 	ss.last++
-	s.attendee.number, s.attendee.owner, s.attendee.name = ss.last, id, cmp.Or(id, "client-"+strconv.Itoa(ss.last))
-	ss.clients = append(ss.clients, s)
+	s.attendee.number, s.attendee.given, s.attendee.name = ss.last, id, cmp.Or(id, ss.unused())
+	ss.clients = append(slices.Clone(ss.clients), s)
 	ss.mu.Unlock()
-	ss.known[id] = true
+	ss.known[s.attendee.name] = &visitor{unnamed: id == ""}
 	for _, j := range ss.mgr.All() {
-		if l := j.Lease(); l.Keep || l.Owner == id {
+		f := j.Sink().(*feed)
+		if by := ss.known[f.owner]; id == "" && by.unnamed && !by.left.IsZero() {
+			f.owner = s.attendee.name
+			j.SetOwner(f.owner)
+		}
+		if j.Lease().Keep || f.owner == s.attendee.name {
 			j.EndAt(time.Time{})
 		}
 		if s.attendee.person {
-			j.Sink().(*feed).ask(s.out)
+			f.ask(s.out)
 		}
 	}
 	ss.tell(s, "session/clientJoined", schema.SessionClientJoinedParams{Client: s.client(nil)})
 	return attached, nil
 }
 
+// unused returns an id for a client that has given none.
+func (ss *Session) unused() (id string) {
+	for n := ss.last; id == "" || ss.known[id] != nil; n++ {
+		id = "client-" + strconv.Itoa(n)
+	}
+	return id
+}
+
 // of returns the connection of a client; nil: it is not connected. The caller must hold the door.
-func (ss *Session) of(owner string) *Server {
+func (ss *Session) of(name string) *Server {
 	for _, s := range ss.clients {
-		if s.attendee.owner == owner {
+		if s.attendee.name == name {
 			return s
 		}
 	}
@@ -158,15 +174,22 @@ func (ss *Session) part(s *Server, reason schema.SessionLeaveReason) {
 // leaves removes a client. The caller must hold the door.
 func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 	s.life.end()
+	s.out.leave()
 	ss.mu.Lock()
 	ss.clients = slices.DeleteFunc(slices.Clone(ss.clients), func(c *Server) bool { return c == s })
 	ending := ss.ending
 	ss.mu.Unlock()
+	if ending {
+		return // All jobs end, and their last events are sent to all clients.
+	}
+	ss.emptied = time.Now()
+	ss.known[s.attendee.name].left = ss.emptied
 	left := schema.SessionClientLeftParams{ClientID: s.attendee.name, Reason: reason}
 	var first time.Time
 	for _, j := range ss.mgr.All() {
-		j.Sink().(*feed).leave(s.out, s.attendee.owner)
-		if ending || !isLive(j) {
+		f := j.Sink().(*feed)
+		f.leave(j, s.out, s.attendee.given)
+		if !isLive(j) || reason == schema.SessionLeaveReasonReplaced || f.owner != s.attendee.name && !j.Lease().Keep {
 			continue
 		}
 		if at := ss.endsAt(j); !at.IsZero() {
@@ -186,13 +209,13 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 // endsAt returns when a job is to end if nobody comes for it; zero: its client is there, or it needs none. The caller
 // must hold the door.
 func (ss *Session) endsAt(j *jobs.Job) (at time.Time) {
-	switch l := j.Lease(); {
-	case !l.Keep && ss.of(l.Owner) == nil:
-		return time.Now().Add(l.Grace)
-	case l.Keep && len(ss.clients) == 0:
-		if detached := ss.detached(); detached > 0 {
-			return time.Now().Add(detached)
+	l := j.Lease()
+	if l.Keep {
+		if detached := ss.detached(); len(ss.clients) == 0 && detached > 0 {
+			at = ss.emptied.Add(detached)
 		}
+	} else if by := ss.known[j.Sink().(*feed).owner]; !by.left.IsZero() {
+		at = by.left.Add(l.Grace)
 	}
 	return at
 }
@@ -204,21 +227,29 @@ func (ss *Session) detached() time.Duration {
 }
 
 // adopt is called for a job that a client has just begun to start: the client may have gone meanwhile.
-func (ss *Session) adopt(j *jobs.Job) {
+func (ss *Session) adopt(s *Server, j *jobs.Job) {
 	if !ss.shared {
 		return
 	}
 	ss.door.Lock()
 	defer ss.door.Unlock()
-	if at := ss.endsAt(j); !at.IsZero() {
-		j.EndAt(at)
+	if !slices.Contains(ss.clients, s) {
+		j.Sink().(*feed).leave(j, s.out, s.attendee.given)
 	}
+	j.EndAt(ss.endsAt(j))
+}
+
+// renew is called when the lease of a job has changed: its client may be away already.
+func (ss *Session) renew(j *jobs.Job) {
+	ss.door.Lock()
+	defer ss.door.Unlock()
+	j.EndAt(ss.endsAt(j))
 }
 
 // replace ends a connection since its client has another one.
 func (s *Server) replace() {
 	s.life.end()
-	s.out.send(notification("session/replaced", schema.SessionReplacedParams{}))
+	s.out.sendLast(notification("session/replaced", schema.SessionReplacedParams{}))
 	s.end()
 }
 
@@ -291,5 +322,5 @@ func (s *Server) leaseOf(onDetach *schema.OnDetach, graceMs *int64) (jobs.Lease,
 	if onDetach != nil {
 		keep = *onDetach == schema.OnDetachKeep
 	}
-	return jobs.Lease{Owner: s.attendee.owner, Keep: keep, Grace: milliseconds(graceMs, s.attendee.jobs.grace)}, nil
+	return jobs.Lease{Owner: s.attendee.name, Keep: keep, Grace: milliseconds(graceMs, s.attendee.jobs.grace)}, nil
 }

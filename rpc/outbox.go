@@ -81,6 +81,8 @@ type outbox struct {
 	ready   []*lane         // with something to send, in order of their turns
 	lanes   map[int64]*lane // open lanes by the job's handle, until their last event is sent
 	asks    asks            // the server's own requests
+	gone    bool            // the client has left its session: no lane opens any more
+	sealed  bool            // the last message is queued
 	closing bool            // run ends when everything is sent
 	err     error           // set once, when broken is closed
 }
@@ -122,7 +124,7 @@ func (o *outbox) queueThen(m message, then func()) {
 func (o *outbox) sendLocked(body []byte) { o.queueLocked(message{body: body}) }
 
 func (o *outbox) queueLocked(m message) {
-	if o.err != nil {
+	if o.err != nil || o.sealed {
 		return
 	}
 	o.control = append(o.control, m)
@@ -178,10 +180,36 @@ func (o *outbox) othersThan(these []jobs.JobStats) (others []*jobs.Job) {
 
 // enqueueLocked gives a lane a turn. The caller must call flushSoon afterwards.
 func (o *outbox) enqueueLocked(l *lane) {
-	if !l.queued && o.err == nil {
+	if !l.queued && o.err == nil && !o.sealed {
 		l.queued = true
 		o.ready = append(o.ready, l)
 	}
+}
+
+// leave keeps lanes from opening for a client that has left.
+func (o *outbox) leave() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.gone = true
+}
+
+// sendLast queues a message after which nothing is sent.
+func (o *outbox) sendLast(body []byte) {
+	o.mu.Lock()
+	o.queueLocked(message{body: body})
+	o.sealed, o.ready = true, nil
+	o.mu.Unlock()
+	o.flushSoon()
+}
+
+// abandon releases all that waits for the client, after the last flush.
+func (o *outbox) abandon() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, l := range o.lanes {
+		l.silenceLocked()
+	}
+	o.breakLocked(errClientGone)
 }
 
 func (o *outbox) poke() {

@@ -13,14 +13,16 @@ const (
 	defaultLost = time.Minute
 )
 
-// listen has the client watched, if it answers pings.
-func (s *Server) listen(p *schema.InitializeParams) {
-	if !or(or(p.Capabilities, schema.ClientCapabilities{}).Ping, false) {
+// listen has the client watched, if it answers pings and could come back, and says how.
+func (s *Server) listen(p *schema.InitializeParams, told *schema.Limits) {
+	if !s.in.shared || !or(or(p.Capabilities, schema.ClientCapabilities{}).Ping, false) {
 		return
 	}
 	limits := or(or(p.Options, schema.Options{}).Limits, schema.LimitOptions{})
+	ping, lost := milliseconds(limits.PingMs, defaultPing), milliseconds(limits.LostMs, defaultLost)
+	told.PingMs, told.LostMs = optional(millis(ping)), optional(millis(lost))
 	s.stream.hears()
-	go s.watch(milliseconds(limits.PingMs, defaultPing), milliseconds(limits.LostMs, defaultLost))
+	go s.watch(ping, lost)
 }
 
 // watch ends the connection when its client is lost. It returns when the connection has ended.

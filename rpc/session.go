@@ -23,8 +23,8 @@ import (
 // shared one, of NewSession, has any number of clients, which come and go, and ends when it has been without clients and
 // jobs for a while, or is told to.
 //
-// A client is known by its clientId, over any number of connections. Clients without one count as one client: they cannot
-// say which of them comes back.
+// A client is known by its clientId, over any number of connections. One without gets an id from the session. It cannot say
+// that it comes back, so the next client without an id takes over the jobs of those that have left.
 type Session struct {
 	// Immutable:
 	mgr     *jobs.Manager
@@ -39,9 +39,10 @@ type Session struct {
 
 	// door is held while a client comes or goes, so that this is one step for the jobs. Turns of jobs are taken under it: a
 	// turn must not take it.
-	door  sync.Mutex
-	begun bool            // a client has configured the session; guarded by door
-	known map[string]bool // the clients that have been there; guarded by door
+	door    sync.Mutex
+	begun   bool                // a client has configured the session; guarded by door
+	known   map[string]*visitor // the clients that have been there, by clientId; guarded by door
+	emptied time.Time           // when the last client left; guarded by door
 
 	mu      sync.Mutex // no other lock but an outbox's is taken under it
 	share   schema.SessionShare
@@ -51,6 +52,12 @@ type Session struct {
 	open    int       // connections, with those that have not initialized yet
 	idle    *time.Timer
 	ending  bool
+}
+
+// A visitor is a client that is or has been in the session.
+type visitor struct {
+	unnamed bool      // the session has made its id
+	left    time.Time // zero: it is there
 }
 
 // A lease is how long a session lives without clients.
@@ -85,7 +92,7 @@ func newSession(m *jobs.Manager, opts Options) *Session {
 	_, _ = rand.Read(token[:]) // Never fails; see crypto/rand.
 	return &Session{
 		mgr: m, log: opts.Log, opts: opts, id: cmp.Or(opts.SessionID, NewSessionID()), token: base64.RawURLEncoding.EncodeToString(token[:]),
-		created: time.Now(), done: make(chan struct{}), keys: newKeys(), known: map[string]bool{}, share: schema.SessionShareDriver, lease: lease{defaultDetached, defaultIdle},
+		created: time.Now(), done: make(chan struct{}), keys: newKeys(), known: map[string]*visitor{}, share: schema.SessionShareDriver, lease: lease{defaultDetached, defaultIdle},
 	}
 }
 
@@ -162,9 +169,14 @@ func (ss *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) (clea
 	defer ss.opened(-1)
 	s := ss.connect(in, out)
 	s.serve(ctx)
-	ss.part(s, schema.SessionLeaveReasonLost)
+	reason := schema.SessionLeaveReasonLost
+	if s.life.isShutDown() {
+		reason = schema.SessionLeaveReasonDetached
+	}
+	ss.part(s, reason)
 	s.detach()
 	err = s.out.flush()
+	s.out.abandon()
 	return err == nil, err
 }
 
@@ -214,9 +226,7 @@ func (s *Server) serve(ctx context.Context) {
 func (s *Server) detach() {
 	s.end()
 	s.life.end()
-	for _, a := range s.out.withdrawAll() {
-		a.answered(s, nil, json.RawMessage("null")) // Nobody answers it any more.
-	}
+	s.withdraw()
 	s.mu.Lock()
 	for _, r := range s.inFlight {
 		if looks[r.method] {
@@ -226,6 +236,13 @@ func (s *Server) detach() {
 	s.mu.Unlock()
 	if s.out.brokenBy() == nil {
 		s.awaitAnswers(0)
+	}
+}
+
+// withdraw takes back the questions to the client: no person has said yes.
+func (s *Server) withdraw() {
+	for _, a := range s.out.withdrawAll() {
+		a.answered(s, nil, json.RawMessage("null"))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 )
 
 // watchdog limits every wait of these tests. Nothing in them takes a tenth of it.
-const watchdog = 40 * time.Second
+const watchdog = 10 * time.Second
 
 type obj = map[string]any
 
@@ -38,6 +39,10 @@ type session struct {
 	lastID  int
 	setUp   bool // initialize was answered
 	settled bool // the session was ended on purpose
+	joined  schema.InitializeResult
+
+	cutOff atomic.Bool // the connection was cut on purpose: its end may be anywhere
+	tear   func()      // cuts the connection; nil: it cannot be cut
 
 	mu        sync.Mutex // guards the fields below
 	changed   chan struct{}
@@ -143,9 +148,9 @@ func (s *session) initialize(params ...any) schema.InitializeResult {
 	env, _ := options["env"].(obj)
 	options["env"] = merged(obj{"set": obj{markName: mark}}, flat(env))
 	p["options"] = options
-	r := do[schema.InitializeResult](s, "initialize", p)
+	s.joined = do[schema.InitializeResult](s, "initialize", p)
 	s.setUp = true
-	return r
+	return s.joined
 }
 
 // finish ends the session as a client should, unless the test has ended it, and checks the transcript.
@@ -246,7 +251,7 @@ func (s *session) read() {
 	for {
 		body, err := readMessage(r, s.framing)
 		if err != nil {
-			if err != io.EOF {
+			if err != io.EOF && !s.cutOff.Load() {
 				s.fail("the server's output: %v", err)
 			}
 			s.mu.Lock()
@@ -333,6 +338,16 @@ func (s *session) wait(what string, cond func() bool) {
 			s.fatal("there is no " + what)
 		}
 	}
+}
+
+// comes is wait for a connection that may be cut meanwhile. It reports whether cond holds.
+func (s *session) comes(what string, cond func() bool) (ok bool) {
+	s.t.Helper()
+	s.wait(what, func() bool {
+		ok = cond()
+		return ok || s.eof && s.cutOff.Load()
+	})
+	return ok
 }
 
 // fail may be called from any goroutine.

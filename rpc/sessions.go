@@ -83,22 +83,31 @@ func (s *Server) sessionEnd(r *request) error {
 // leave is shutdown in a shared session: it ends the jobs of this client that are not kept.
 func (s *Server) leave(r *request) {
 	s.life.move(lifeShuttingDown)
-	s.out.withdrawAll()
+	s.withdraw()
 	r.await(func() (any, error) {
-		var ending []*jobs.Job
-		for _, j := range s.mgr.All() {
-			if l := j.Lease(); !l.Keep && l.Owner == s.attendee.owner && isLive(j) {
-				j.EndAt(time.Now())
-				ending = append(ending, j)
+		for _, j := range s.in.endOwn(s) {
+			select {
+			case <-j.Vacant():
+			case <-s.over: // The client may be back on another connection, and have stopped the end.
 			}
-		}
-		for _, j := range ending {
-			<-j.Vacant()
 		}
 		s.awaitAnswers(1) // 1: this request
 		s.life.move(lifeShutDown)
 		return schema.ShutdownResult{}, nil
 	})
+}
+
+// endOwn ends the jobs of a client that are not kept, and returns them.
+func (ss *Session) endOwn(s *Server) (ending []*jobs.Job) {
+	ss.door.Lock()
+	defer ss.door.Unlock()
+	for _, j := range ss.mgr.All() {
+		if !j.Lease().Keep && j.Sink().(*feed).owner == s.attendee.name && isLive(j) {
+			j.EndAt(time.Now())
+			ending = append(ending, j)
+		}
+	}
+	return ending
 }
 
 func (s *Server) jobSet(r *request) error {
@@ -118,7 +127,7 @@ func (s *Server) jobSet(r *request) error {
 		grace = &d
 	}
 	respond(r, j.SetLease(keep, grace), func(info jobs.Info) schema.JobSetResult {
-		s.in.adopt(j) // Its client may be away already.
+		s.in.renew(j)
 		return schema.JobSetResult{Job: jobInfo(info)}
 	})
 	return nil
@@ -140,10 +149,12 @@ func (ss *Session) setLeaseLocked(l *schema.SessionLeaseOptions) {
 
 // state describes the session to one of its clients.
 func (ss *Session) state(to *Server) schema.SessionState {
+	ss.door.Lock()
+	defer ss.door.Unlock()
 	of := map[string][]int64{}
 	for _, j := range ss.mgr.All() {
 		if isLive(j) {
-			owner := j.Lease().Owner
+			owner := j.Sink().(*feed).owner
 			of[owner] = append(of[owner], int64(j.ID()))
 		}
 	}
@@ -158,7 +169,7 @@ func (ss *Session) state(to *Server) schema.SessionState {
 		w.Jobs.OnDetach = schema.OnDetachKeep
 	}
 	for _, s := range ss.clients {
-		w.Clients = append(w.Clients, s.client(of[s.attendee.owner]))
+		w.Clients = append(w.Clients, s.client(of[s.attendee.name]))
 	}
 	return w
 }

@@ -140,7 +140,7 @@ func (s *Server) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.P
 			return f.demands.answered(), err
 		}
 		c.last = last
-		f.demands.returned(s.attendee.owner)
+		f.demands.returned(s.attendee.given)
 		return l.change(c, info, at, back)
 	})
 }
@@ -165,6 +165,9 @@ func (c *change) answer() {
 func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64, back []laneEvent) (answers bool, err error) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
+	if l.out.gone {
+		return l.feed.demands.answered(), wireErrorf(schema.KindShuttingDown, "the client has left the session")
+	}
 	if l.closedSent && !c.ends && c.after == nil {
 		return l.feed.demands.answered(), nothingMore(info)
 	}
@@ -226,10 +229,21 @@ func nothingMore(info jobs.Info) error {
 	}
 }
 
-func (l *lane) silence() {
+// silence ends the subscription, and returns how far each stream was sent; nil: output was not.
+func (l *lane) silence() (sent map[jobs.Stream]int64) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
+	if l.open && l.want.events[schema.EventNameOutput] {
+		sent = map[jobs.Stream]int64{}
+		for _, f := range l.flows {
+			sent[f.stream] = f.sent
+		}
+		for _, c := range l.place { // not yet taken by run
+			sent[c.stream] = c.off
+		}
+	}
 	l.silenceLocked()
+	return sent
 }
 
 // silenceLocked ends the subscription: the queue is dropped, and the position in the output is forgotten.
@@ -268,7 +282,7 @@ func (l *lane) hearLocked(info jobs.Info, from map[jobs.Stream]int64) {
 	if e := l.exited; e != nil && !l.exitedSent && !slices.ContainsFunc(l.queue, func(q laneEvent) bool { return q.Exited != nil }) {
 		l.queue = slices.Insert(l.queue, 0, *e)
 	}
-	if e := l.closed; e != nil && !slices.ContainsFunc(l.queue, func(q laneEvent) bool { return q.Closed != nil }) {
+	if e := l.closed; e != nil && !l.closedSent && !slices.ContainsFunc(l.queue, func(q laneEvent) bool { return q.Closed != nil }) {
 		l.queue = append(l.queue, *e)
 	}
 }

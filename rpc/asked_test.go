@@ -1,0 +1,63 @@
+package rpc_test
+
+import (
+	"testing"
+
+	"shelld.dev/shelld/schema"
+)
+
+// TestConfirmOfTheAsking: a question goes to the client whose request needs the answer. If that has gone, nobody has said
+// yes.
+func TestConfirmOfTheAsking(t *testing.T) {
+	h := share(t)
+	can := []any{"capabilities", obj{"confirm": true}, "options", obj{"confirm": obj{"start": "ask"}}}
+	a, b := h.joinWith("a", obj{}, can...), h.joinWith("b", obj{}, can[:2]...)
+	params := obj{"argv": []string{"true"}, "mode": "pipe", "key": "k"}
+	b.begin("job/start", params)
+	_, p := b.asked(1)
+	equal(t, "action", p.Action, schema.ConfirmActionStart)
+	b.cut()
+	b = h.joinWith("b", obj{}, can[:2]...)
+	refused[schema.ConfirmationDeniedData](b.begin("job/start", params), schema.KindConfirmationDenied)
+	equal(t, "asked the other", a.asksSoFar(), 0)
+	r := a.begin("job/start", params)
+	a.allow(1, "once")
+	result[schema.JobStartResult](r)
+	equal(t, "asked again", b.asksSoFar(), 0)
+	c := h.join("c") // It cannot answer, and is not asked.
+	refused[schema.ConfirmationDeniedData](c.begin("job/start", params), schema.KindConfirmationDenied)
+	equal(t, "asked one that cannot answer", c.asksSoFar(), 0)
+}
+
+// TestConfirmOfAShutdown: a client that shuts down has said yes to nothing.
+func TestConfirmOfAShutdown(t *testing.T) {
+	h := share(t)
+	a := h.joinWith("a", obj{}, "capabilities", obj{"confirm": true}, "options", obj{"confirm": obj{"start": "ask"}})
+	start := a.begin("job/start", obj{"argv": []string{"true"}, "mode": "pipe"})
+	a.asked(1)
+	do[schema.ShutdownResult](a, "shutdown", nil)
+	refused[schema.ConfirmationDeniedData](start, schema.KindConfirmationDenied)
+}
+
+// TestSecretOfAll: each client with a person is asked for a password, also one that comes later, and the first answer
+// counts.
+func TestSecretOfAll(t *testing.T) {
+	h := share(t)
+	first := h.join("first")
+	if !deref(t, first.joined.Capabilities.Secret) {
+		t.Skip("waits for passwords are not seen here")
+	}
+	a, b := h.joinWith("a", obj{}, answersSecrets...), h.joinWith("b", obj{}, answersSecrets...)
+	job := first.pty(login)
+	ofA, p := a.ask(1)
+	equal(t, "handle", p.Handle, job)
+	ofB, _ := b.ask(1)
+	c := h.joinWith("c", obj{}, answersSecrets...)
+	ofC, _ := c.ask(1)
+	c.tell(ofC, obj{"value": "hunter2"})
+	a.takenBack(ofA)
+	b.takenBack(ofB)
+	first.see(job, "welcome")
+	equal(t, "asked one without a person", first.asksSoFar(), 0)
+	first.killNow(job)
+}

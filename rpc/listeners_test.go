@@ -1,0 +1,121 @@
+package rpc_test
+
+import (
+	"sync"
+	"testing"
+
+	"shelld.dev/shelld/schema"
+)
+
+// acker joins a client that acknowledges output, in a session that keeps output in memory.
+func (h *shared) acker(id string) *session {
+	h.t.Helper()
+	return h.joinWith(id, obj{}, "capabilities", obj{"ack": true},
+		"options", obj{"limits": obj{"windowBytes": leastWindow}, "persist": obj{"mode": "memory"}})
+}
+
+// noGap checks that all of the output of a job came.
+func (s *session) noGap(handle int64, stream, want string) {
+	s.t.Helper()
+	equal(s.t, "output", s.output(handle, stream), want)
+	for _, e := range s.all(handle, "job/output") {
+		if e.Gap != nil {
+			s.t.Errorf("a gap: %+v", *e.Gap)
+		}
+	}
+}
+
+// TestStalledClient: a client that reads nothing takes nothing from another one.
+func TestStalledClient(t *testing.T) {
+	h := share(t)
+	a, b := h.join("a"), h.join("b")
+	job := a.pipe("read x; seq 300000", "stdin", "open")
+	b.listen(job, "from", "start")
+	a.gate.let(false)
+	b.write(job, "go\n")
+	b.noGap(job, "stdout", numbers(1, 300_000))
+	a.gate.let(true)
+	a.noGap(job, "stdout", numbers(1, 300_000))
+}
+
+// TestTwoThatBlock: a program waits for the slowest of the clients for which it is to wait, and none of them misses a byte.
+func TestTwoThatBlock(t *testing.T) {
+	h := share(t)
+	a, b := h.acker("a"), h.acker("b")
+	job := a.pipe("read x; seq 300000", "stdin", "open")
+	a.listen(job, "whenSlow", "block")
+	b.listen(job, "whenSlow", "block")
+	a.write(job, "go\n")
+	var other sync.WaitGroup
+	other.Go(func() { b.acknowledge(job, "stdout") })
+	b.gotUpTo(job, "stdout", leastWindow+1)
+	st := a.until(job, "stdout", func(st schema.StreamStats) bool { return st.Held != nil && num(st.SentOffset) == leastWindow })
+	if st.NextOffset > 3*leastWindow || st.DroppedBytes != 0 {
+		t.Errorf("a job that waits has %d bytes of output, of which %d are dropped", st.NextOffset, st.DroppedBytes)
+	}
+	a.acknowledge(job, "stdout")
+	other.Wait()
+	a.noGap(job, "stdout", numbers(1, 300_000))
+	b.noGap(job, "stdout", numbers(1, 300_000))
+}
+
+// TestSlowOneLeaves: a program that waits for a client goes on when that leaves.
+func TestSlowOneLeaves(t *testing.T) {
+	h := share(t)
+	a, b := h.acker("a"), h.acker("b")
+	job := b.pipe("read x; seq 300000", "stdin", "open")
+	a.listen(job, "whenSlow", "block")
+	b.write(job, "go\n")
+	b.until(job, "stdout", func(st schema.StreamStats) bool { return st.Held != nil })
+	a.cut()
+	b.await(job, obj{"exit": true}, "maxBytes", 0)
+}
+
+// TestHoldWhileAway: with whenDetached hold a program waits while its client is away, and goes on where it was.
+func TestHoldWhileAway(t *testing.T) {
+	h := share(t)
+	a := h.acker("a")
+	job := a.pipe("read x; seq 300000", "stdin", "open", "onDetach", "keep")
+	a.listen(job, "whenDetached", "hold")
+	other := h.join("other")
+	a.cut()
+	other.write(job, "go\n")
+	st := other.until(job, "stdout", func(st schema.StreamStats) bool { return st.Held != nil && st.NextOffset >= leastWindow })
+	if st.NextOffset > 3*leastWindow || st.DroppedBytes != 0 {
+		t.Errorf("a job that waits has %d bytes of output, of which %d are dropped", st.NextOffset, st.DroppedBytes)
+	}
+	b := h.joinWith("a", obj{"resume": resume(job, "after", 1, "from", obj{"stdout": 0}, "whenSlow", "block")}, "capabilities", obj{"ack": true},
+		"options", obj{"limits": obj{"windowBytes": leastWindow}})
+	b.acknowledge(job, "stdout")
+	b.noGap(job, "stdout", numbers(1, 300_000))
+}
+
+// TestHoldEnds: a job whose program waits for a client that is away can be ended.
+func TestHoldEnds(t *testing.T) {
+	h := share(t)
+	a := h.acker("a")
+	job := a.pipe("read x; seq 300000; sleep 600", "stdin", "open", "onDetach", "keep")
+	a.listen(job, "whenDetached", "hold")
+	other := h.join("other")
+	a.cut()
+	other.write(job, "go\n")
+	other.until(job, "stdout", func(st schema.StreamStats) bool { return st.Held != nil })
+	other.killNow(job)
+	other.await(job, obj{"closed": true}, "maxBytes", 0)
+}
+
+// TestWhoAnswersLeaves: when the client that answers the queries of programs has left, the server answers them.
+func TestWhoAnswersLeaves(t *testing.T) {
+	h := share(t)
+	a := h.join("a")
+	job := a.asker("queries", "client", "onDetach", "keep")
+	other := h.join("other")
+	a.types(job, "1", "")
+	other.types(job, "2", "")
+	a.cut()
+	other.types(job, "3", "")
+	other.types(job, "4", serverSays)
+	b := h.join("a", "resume", resume(job, "queries", "client"))
+	other.types(job, "5", serverSays)
+	b.types(job, "6", "")
+}
