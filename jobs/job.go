@@ -212,6 +212,33 @@ func (j *Job) Kill(o KillOptions) Pending[KillResult] {
 	return pend(&j.base, r)
 }
 
+// EndAt has the job ended at the given time as by a limit, with [ReasonDetached], unless EndAt is called again before.
+// The zero time means never. It takes effect in the job's turn, and has no effect on a closed job. It does not take the
+// turn itself, so the caller may hold locks.
+func (j *Job) EndAt(at time.Time) { j.post(endAtMsg{at}) }
+
+// SetOwner gives the job to another owner. Like EndAt, it does not take the turn itself.
+func (j *Job) SetOwner(name string) { j.post(setOwnerMsg{name}) }
+
+// SetLease changes how long the job may live while its owner is away. nil leaves a value as it is. The time that EndAt
+// has set does not change.
+func (j *Job) SetLease(keep *bool, grace *time.Duration) Pending[Info] {
+	r := newReply[Info]()
+	j.ask(setLeaseMsg{keep, grace, r})
+	return pend(&j.base, r)
+}
+
+// Lease returns the job's lease, as of its last turn.
+func (j *Job) Lease() Lease {
+	if info := j.public.Load(); info != nil {
+		return info.Lease
+	}
+	return j.spec.Lease
+}
+
+// Vacant returns a channel that is closed when nothing of the job is left.
+func (j *Job) Vacant() <-chan struct{} { return j.vacant }
+
 // SearchTarget asks for a target with which the job can be searched, in its turn among the requests. The job's files
 // are kept until the search is over.
 func (j *Job) SearchTarget(stream Stream) Pending[SearchTarget] {

@@ -123,6 +123,14 @@ type (
 		keepFiles bool
 		reply[struct{}]
 	}
+	// endAtMsg sets when the job is ended because its owner is away; setOwnerMsg and setLeaseMsg change its lease.
+	endAtMsg    struct{ at time.Time } // zero: never
+	setOwnerMsg struct{ name string }
+	setLeaseMsg struct {
+		keep  *bool          // nil: unchanged
+		grace *time.Duration // nil: unchanged
+		reply[Info]
+	}
 	// execMsg and historyMsg: see exec.go.
 	execMsg struct {
 		opts ExecOptions
@@ -165,6 +173,8 @@ type (
 	filedMsg      struct{}
 )
 
+func (endAtMsg) message()      {}
+func (setOwnerMsg) message()   {}
 func (cancelMsg) message()     {}
 func (shutdownMsg) message()   {}
 func (quitMsg) message()       {}

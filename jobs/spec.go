@@ -83,6 +83,14 @@ type Spec struct {
 	from *environment // the environment in effect when the start was received
 }
 
+// A Lease says who has started a job, and how long the job may live while its owner is away. This package only keeps it:
+// the caller knows who is there, and calls [Job.EndAt].
+type Lease struct {
+	Owner string        // "" = none
+	Keep  bool          // the owner's absence does not end the job
+	Grace time.Duration // otherwise, how long the owner may be away
+}
+
 // check returns an error for each fault that can be found before a process is started.
 func (s *Spec) check(p *PlatformInfo) *Error {
 	if err := s.checkText(); err != nil {

@@ -123,7 +123,7 @@ func (s *starting) attach(l *launched) {
 	s.j.info = Info{
 		Description: s.j.spec.Description, Group: s.j.spec.Group, Command: s.j.spec.Command,
 		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
-		PID: l.proc.PID(), StartedAt: now,
+		PID: l.proc.PID(), StartedAt: now, Lease: s.j.spec.Lease,
 	}
 	if s.j.shell.watch != nil {
 		s.j.info.Integration = string(s.j.shell.watch.kind)
@@ -131,7 +131,6 @@ func (s *starting) attach(l *launched) {
 		s.j.redaction.wanted = proc.JoinArguments(l.plan.argv)
 	}
 	s.j.limits.begin()
-	s.j.lease.begin()
 	if s.j.folder != nil {
 		s.j.info.OutputDirectory = s.j.folder.Path()
 	}

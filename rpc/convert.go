@@ -127,6 +127,21 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 	return w
 }
 
+// setLease adds the lease of a job to its info. The jobs of a server without sessions have none.
+func setLease(w *schema.JobInfo, i *jobs.Info) {
+	if !i.EndsAt.IsZero() {
+		w.EndsAt = new(timestamp(i.EndsAt))
+	}
+	l := i.Lease
+	if l == (jobs.Lease{}) {
+		return
+	}
+	w.StartedBy, w.OnDetach = optional(l.Owner), new(schema.OnDetachKeep)
+	if !l.Keep {
+		w.OnDetach, w.DetachGraceMs = new(schema.OnDetachEnd), new(millis(l.Grace))
+	}
+}
+
 // pairs returns ranges in the form of the wire.
 func pairs(all []jobs.Range) (told [][]int64) {
 	for _, r := range all {
