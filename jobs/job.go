@@ -217,8 +217,19 @@ func (j *Job) Kill(o KillOptions) Pending[KillResult] {
 // turn itself, so the caller may hold locks.
 func (j *Job) EndAt(at time.Time) { j.post(endAtMsg{at}) }
 
-// SetOwner gives the job to another owner. Like EndAt, it does not take the turn itself.
+// SetOwner gives the job to another owner. Like EndAt, it takes no turn.
 func (j *Job) SetOwner(name string) { j.post(setOwnerMsg{name}) }
+
+// Lease returns the job's lease.
+func (j *Job) Lease() Lease {
+	if info := j.public.Load(); info != nil {
+		return info.Lease
+	}
+	return j.spec.Lease
+}
+
+// Vacant returns a channel that is closed when nothing of the job is left.
+func (j *Job) Vacant() <-chan struct{} { return j.vacant }
 
 // SetLease changes how long the job may live while its owner is away. nil leaves a value as it is. The time that EndAt
 // has set does not change.
@@ -246,17 +257,6 @@ func (j *Job) GiveInput(owner, to string) Pending[Info] {
 // LeaveInput leaves the job's input without a holder if that is the owner, which has left and cannot come back. Like
 // EndAt, it does not take the turn itself.
 func (j *Job) LeaveInput(owner string) { j.post(leaveInputMsg{owner}) }
-
-// Lease returns the job's lease, as of its last turn.
-func (j *Job) Lease() Lease {
-	if info := j.public.Load(); info != nil {
-		return info.Lease
-	}
-	return j.spec.Lease
-}
-
-// Vacant returns a channel that is closed when nothing of the job is left.
-func (j *Job) Vacant() <-chan struct{} { return j.vacant }
 
 // SearchTarget asks for a target with which the job can be searched, in its turn among the requests. The job's files
 // are kept until the search is over.

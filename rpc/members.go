@@ -128,8 +128,11 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 	ss.mu.Unlock()
 	ss.known[s.attendee.name] = &visitor{unnamed: id == ""}
 	for _, j := range ss.mgr.All() {
+		if !isLive(j) {
+			continue
+		}
 		f := j.Sink().(*feed)
-		if by := ss.known[f.owner]; id == "" && by.unnamed && !by.left.IsZero() {
+		if by := ss.known[f.owner]; id == "" && (by == nil || by.unnamed && !by.left.IsZero()) {
 			f.owner = s.attendee.name
 			j.SetOwner(f.owner)
 		}
@@ -186,6 +189,7 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 	ss.known[s.attendee.name].left = ss.emptied
 	left := schema.SessionClientLeftParams{ClientID: s.attendee.name, Reason: reason}
 	var first time.Time
+	live := false // a job of this client is
 	for _, j := range ss.mgr.All() {
 		f := j.Sink().(*feed)
 		f.leave(j, s.out, s.attendee.given)
@@ -193,6 +197,7 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 			s.attendee.leaveInput(j)
 		}
 		f.askAgain()
+		live = live || isLive(j) && f.owner == s.attendee.name
 		if !isLive(j) || reason == schema.SessionLeaveReasonReplaced || f.owner != s.attendee.name && !j.Lease().Keep {
 			continue
 		}
@@ -204,10 +209,21 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 			}
 		}
 	}
+	ss.forget(s.attendee.name, live)
 	if !first.IsZero() {
 		left.EndsAt = optional(timestamp(first))
 	}
 	ss.tell(s, "session/clientLeft", left)
+}
+
+// mostKnown is how many clients are remembered that have left no live job. They are told that they have returned.
+const mostKnown = 1000
+
+// forget drops a client that has left, if nothing of it is needed. The caller must hold the door.
+func (ss *Session) forget(name string, live bool) {
+	if !live && (ss.known[name].unnamed || len(ss.known) > mostKnown) {
+		delete(ss.known, name)
+	}
 }
 
 // endsAt returns when a job is to end if nobody comes for it; zero: its client is there, or it needs none. The caller
@@ -218,7 +234,9 @@ func (ss *Session) endsAt(j *jobs.Job) (at time.Time) {
 		if detached := ss.detached(); len(ss.clients) == 0 && detached > 0 {
 			at = ss.emptied.Add(detached)
 		}
-	} else if by := ss.known[j.Sink().(*feed).owner]; !by.left.IsZero() {
+	} else if by := ss.known[j.Sink().(*feed).owner]; by == nil {
+		at = time.Now().Add(l.Grace) // It had left before the job was registered.
+	} else if !by.left.IsZero() {
 		at = by.left.Add(l.Grace)
 	}
 	return at
@@ -281,8 +299,8 @@ func (ss *Session) withPerson() (all []*Server) {
 	return all
 }
 
-// jobClosed ends the session soon if this was its last job and nobody is there. It is called in turns.
-func (ss *Session) jobClosed() {
+// jobOver ends the session soon if this was its last job and nobody is there. It is called in turns, too.
+func (ss *Session) jobOver() {
 	if ss.shared {
 		ss.mu.Lock()
 		ss.restIfIdleLocked()

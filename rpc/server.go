@@ -340,10 +340,13 @@ func escaped(data []byte) rune {
 	return rune(n)
 }
 
-// letGo releases the job that the answer quotes.
+// letGo releases the job that the answer quotes. That may be the last one of the session, and have failed to start.
 func (r *request) letGo() {
 	if r.release != nil {
 		r.release()
+	}
+	if r.made != nil {
+		r.server.in.jobOver()
 	}
 }
 

@@ -168,12 +168,7 @@ func (ss *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) (clea
 	ss.opened(1)
 	defer ss.opened(-1)
 	s := ss.connect(in, out)
-	s.serve(ctx)
-	reason := schema.SessionLeaveReasonLost
-	if s.life.isShutDown() {
-		reason = schema.SessionLeaveReasonDetached
-	}
-	ss.part(s, reason)
+	ss.part(s, s.serve(ctx))
 	s.detach()
 	err = s.out.flush()
 	s.out.abandon()
@@ -206,12 +201,15 @@ func (ss *Session) connect(in io.Reader, out io.Writer) *Server {
 	return s
 }
 
-// serve handles messages until the connection has to end.
-func (s *Server) serve(ctx context.Context) {
+// serve handles messages until the connection has to end. It returns whether the client has left, or was lost.
+func (s *Server) serve(ctx context.Context) schema.SessionLeaveReason {
 	conn := jsonrpc2.NewConn(context.WithoutCancel(ctx), s.stream, s, jsonrpc2.SetLogger(discard{}))
 	select {
 	case <-conn.DisconnectNotify():
 		s.log.Debug("input ended", "why", s.stream.end)
+		if s.stream.quit {
+			return schema.SessionLeaveReasonDetached
+		}
 	case <-ctx.Done():
 		s.log.Info("asked to exit", "why", context.Cause(ctx))
 	case <-s.out.broken:
@@ -219,6 +217,7 @@ func (s *Server) serve(ctx context.Context) {
 	case <-s.over:
 	case <-s.in.done:
 	}
+	return schema.SessionLeaveReasonLost
 }
 
 // detach ends a connection whose client has gone, and leaves the jobs alone. What the client has only looked for is

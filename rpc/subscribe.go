@@ -89,6 +89,9 @@ func (s *Server) subscribe(p *schema.JobSubscribeParams) (*change, jobs.Pending[
 			return nil, none, err
 		}
 	}
+	if s.attendee.role == schema.SessionRoleViewer && c.whenSlow != nil && *c.whenSlow == schema.WhenSlowBlock {
+		c.whenSlow = new(schema.WhenSlowSpool) // An onlooker holds up no program.
+	}
 	j, err := s.job(p.Handle)
 	if err != nil {
 		return nil, none, err

@@ -78,7 +78,7 @@ func (f *folder) connectAlone(c Call, starting *os.File, most time.Duration) (*L
 		l, err = f.await(c, lock, most)
 	}
 	if l != nil || err != nil {
-		return l, f.absolute(err, lockFile)
+		return l, err
 	}
 	if info, ok := f.info(); ok && info.elsewhere() {
 		return nil, errorf(NotOurs, "the session %s is on %s, or was when that machine last ran; attach there, choose another name, or delete %s", f.name, info.Hostname, f.path)

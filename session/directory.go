@@ -1,8 +1,6 @@
 package session
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -61,24 +59,6 @@ func CheckName(name string) error {
 
 func errName(name string) error {
 	return errorf(NotFound, "%q cannot be the name of a session; use at most %d letters, digits, dots, dashes and underscores, beginning with a letter or a digit", name, maxName)
-}
-
-// New makes the directory of a new session. It returns the name.
-func (d *Directory) New() (name string, err error) {
-	if err := d.make(); err != nil {
-		return "", err
-	}
-	for {
-		var random [5]byte
-		_, _ = rand.Read(random[:]) // Never fails; see crypto/rand.
-		name = "s-" + hex.EncodeToString(random[:])
-		switch err := os.Mkdir(filepath.Join(d.path, name), 0o700); {
-		case err == nil:
-			return name, nil
-		case !errors.Is(err, fs.ErrExist):
-			return "", d.cannot(err)
-		}
-	}
 }
 
 // make makes the directory, and checks that no other user could replace what is in it.

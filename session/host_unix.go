@@ -27,7 +27,7 @@ const (
 // HostOptions describe a host.
 type HostOptions struct {
 	Name   string     // of the session
-	Info   Info       // ID, Title, Version, Protocol and StateDirectory
+	Info   Info       // ID, Title, Version and Protocol
 	Status func() any // what the host tells about itself; encoded as JSON
 }
 
@@ -100,19 +100,9 @@ func (h *Host) inherit() error {
 
 var errHidden = errors.New("this command is for shelld connect, which starts it; use that")
 
-// SetInfo adds what becomes known later to host.json.
-func (h *Host) SetInfo(change func(*Info)) error {
-	h.mu.Lock()
-	change(&h.info)
-	h.mu.Unlock()
-	return h.tell()
-}
-
 // tell writes host.json.
 func (h *Host) tell() error {
-	h.mu.Lock()
 	b, err := json.MarshalIndent(h.info, "", "  ")
-	h.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -271,9 +261,10 @@ func (h *Host) serve(c *net.UnixConn) {
 		}
 		_, _ = c.Write(line(answer{OK: true, Status: status})) // The peer may be gone.
 	case r.Verb == verbEnd:
-		_, _ = c.Write(line(answer{OK: true})) // The peer may be gone.
 		h.endOnce.Do(func() { close(h.end) })
+		_, _ = c.Write(line(answer{OK: true})) // The peer may be gone.
 	default:
+		_ = c.SetDeadline(time.Time{}) // The link lives as long as its ends.
 		keep = h.attach(c, r)
 	}
 }
@@ -296,37 +287,19 @@ func (h *Host) first(c *net.UnixConn) (received, error) {
 
 // attach passes a client on. It returns false if that was not possible.
 func (h *Host) attach(c *net.UnixConn, r received) bool {
-	if h.isStopped() {
-		closeAll(r.fds)
-		_, _ = c.Write(line(answer{Kind: Ending, Message: "the session is about to end"})) // The peer may be gone.
-		return false
-	}
 	a, err := arrive(c, r)
 	if err != nil {
 		h.Log.Warn("a client cannot be attached", "error", err)
 		_, _ = c.Write(line(answer{Kind: Refused, Message: err.Error()})) // The peer may be gone.
 		return false
 	}
-	_ = c.SetDeadline(time.Time{}) // From now on the link lives as long as its ends.
 	select {
 	case h.arrivals <- a:
 	case <-h.stop:
-		a.Exit(StatusEnded)
+		a.Refuse(Ending, "the session is about to end")
 	}
 	return true
 }
-
-func (h *Host) isStopped() bool {
-	select {
-	case <-h.stop:
-		return true
-	default:
-		return false
-	}
-}
-
-// StatusEnded is the exit status of a front whose session has ended before its client was served.
-const StatusEnded = 75
 
 // Stop stops listening. Clients that come now are refused, and their fronts wait for the end of the host.
 func (h *Host) Stop() error {
@@ -352,14 +325,18 @@ func (h *Host) Stop() error {
 	return err
 }
 
-// Close releases the session. If nothing was logged, it deletes the session's directory.
+// held keeps the locks of closed hosts from the garbage collector.
+var held []*os.File
+
+// Close releases the session, except its lock, which the end of the process releases: whoever waits for it waits for
+// that. If nothing was logged, Close deletes the session's directory.
 func (h *Host) Close() error {
 	err := h.Stop()
 	if starting := h.unused(); starting != nil {
 		err = errors.Join(err, h.folder.remove())
 		_ = starting.Close() // This lets other fronts in, which find the directory gone.
 	}
-	_ = h.lock.Close() // This releases the session.
+	held = append(held, h.lock)
 	h.folder.close()
 	return err
 }

@@ -13,6 +13,9 @@ var errUnsupported = &Error{
 	Text: "there are no sessions on this system: a client's stdin and stdout cannot be handed over to another process here; use shelld serve",
 }
 
+// New returns an error.
+func (d *Directory) New() (string, error) { return "", errUnsupported }
+
 // Connect returns an error.
 func (d *Directory) Connect(Call) (*Link, error) { return nil, errUnsupported }
 

@@ -30,7 +30,7 @@ type rule struct {
 var rules = []rule{
 	{
 		pkg:    "cmd/shelld",
-		ours:   []string{"cmd/internal/base", "client", "client/inprocess", "rpc", "jobs", "jobs/stored", "schema", "conformance", "conformance/record"},
+		ours:   []string{"cmd/internal/base", "client", "client/inprocess", "rpc", "jobs", "jobs/stored", "session", "internal/front", "schema", "conformance", "conformance/record"},
 		theirs: []string{"golang.org/x/term", "golang.org/x/sys"},
 		why:    "the command only wires things up: terminals, patterns and messages are handled where they are understood",
 	},
@@ -121,6 +121,22 @@ var rules = []rule{
 		pkg:  "jobs/internal/store",
 		ours: []string{"internal/safedir"},
 		why:  "the places of files do not depend on their contents",
+	},
+	{
+		pkg:    "session",
+		ours:   []string{"internal/safedir"},
+		theirs: []string{"golang.org/x/sys"},
+		why:    "descriptors are handed over without knowing what is said on them, and which jobs live behind them",
+	},
+	{
+		pkg:    "internal/front",
+		theirs: []string{"golang.org/x/sys"},
+		not: map[string]string{
+			"fmt":           "a front lives as long as its client, and every package costs memory",
+			"net":           "a front lives as long as its client, and every package costs memory",
+			"encoding/json": "a front lives as long as its client, and every package costs memory",
+		},
+		why: "a front is small, and knows nothing of what it stands for",
 	},
 	{
 		pkg: "internal/safedir",
@@ -295,7 +311,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-	for _, must := range []string{"client", "client/inprocess", "cmd/shelld", "cmd/shelld-mcp", "rpc", "jobs", "jobs/internal/proc", "schema"} {
+	for _, must := range []string{"client", "client/inprocess", "cmd/shelld", "cmd/shelld-mcp", "rpc", "jobs", "jobs/internal/proc", "schema", "session"} {
 		if !packages[must] {
 			t.Errorf("the package %s was not looked at", must)
 		}
@@ -350,6 +366,9 @@ func TestImportRules(t *testing.T) {
 		{"cmd/shelld-mcp/screen.go", "shelld.dev/shelld/screen", "a client like any other"},
 		{"cmd/shelld/main.go", "github.com/modelcontextprotocol/go-sdk/mcp", "only wires things up"},
 		{"cmd/shelld-mcp/main.go", "shelld.dev/shelld/cmd/internal/base", ""},
+		{"session/host_unix.go", "shelld.dev/shelld/internal/safedir", ""},
+		{"session/host_unix.go", "shelld.dev/shelld/rpc", "handed over without knowing"},
+		{"internal/front/front.go", "fmt", "costs memory"},
 		{"cmd/internal/base/text.go", "shelld.dev/shelld/jobs", "shared by all commands"},
 		{"rpc/server.go", "shelld.dev/shelld/cmd/internal/base", "terminals, patterns and files are not its concern"},
 		{"util/strings.go", "strings", "no row in the table"},

@@ -77,6 +77,9 @@ func diagnose() *diagnosis {
 	d.CanRun = trial.canRun
 	withoutProc(d)
 	d.add(shellsFound(trial.versions))
+	if f, ok := afterLogout(); ok {
+		d.add(f)
+	}
 	slices.SortStableFunc(d.Checks, func(a, b check) int { return checkOrder(a.Name) - checkOrder(b.Name) })
 	return d
 }
@@ -103,6 +106,7 @@ var checkTitles = [][2]string{
 	{"shells", "shells"},
 	{"stateDirectory", "state directory"},
 	{"inputDetection", "waiting for input"},
+	{"logout", "after a logout"},
 }
 
 // checkOrder returns the position of a check; those without a title come last.

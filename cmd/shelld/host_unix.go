@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 
 // runHost is the process of a host. It returns the exit status.
 func runHost(o connectOptions) int {
+	// Otherwise the process would be called exe, after the file of its image. It differs from the server's name, so that
+	// a pkill by that name does not hit sessions.
+	_ = os.WriteFile("/proc/self/comm", []byte("shelld-host"), 0) // Best effort.
 	d, err := session.Open(o.dir)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "shelld host:", err)
@@ -46,12 +50,16 @@ func runHost(o connectOptions) int {
 		}
 		return 1
 	}
+	s := rpc.NewSession(m, opts)
+	clients.session.Store(s)
 	h.Ready()
-	return clients.run(ctx, h, m, rpc.NewSession(m, opts))
+	return clients.run(ctx, h, m, s)
 }
 
 // An attached is what a host knows about its clients.
 type attached struct {
+	session atomic.Pointer[rpc.Session] // nil: it is not there yet
+
 	mu      sync.Mutex
 	clients []*session.Arrival
 	running sync.WaitGroup
@@ -65,16 +73,17 @@ func (a *attached) run(ctx context.Context, h *session.Host, m *jobs.Manager, s 
 			status = 1
 		}
 	}
-	for ended := false; !ended; {
+	for !ending(ctx, h, s) {
 		select {
 		case c := <-h.Arrivals():
-			a.running.Go(func() { a.serve(c, h, s) })
+			if ending(ctx, h, s) {
+				c.Refuse(session.Ending, "the session is about to end")
+			} else {
+				a.running.Go(func() { a.serve(ctx, c, h, s) })
+			}
 		case <-s.Done():
-			ended = true
 		case <-h.EndAsked():
-			ended = true
 		case <-ctx.Done():
-			ended = true
 		}
 	}
 	failed("the socket cannot be closed", h.Stop())
@@ -85,14 +94,34 @@ func (a *attached) run(ctx context.Context, h *session.Host, m *jobs.Manager, s 
 	return status
 }
 
+// ending reports whether the session has ended or is to end.
+func ending(ctx context.Context, h *session.Host, s *rpc.Session) bool {
+	for _, end := range []<-chan struct{}{s.Done(), h.EndAsked(), ctx.Done()} {
+		select {
+		case <-end:
+			return true
+		default:
+		}
+	}
+	return false
+}
+
 // serve serves a client.
-func (a *attached) serve(c *session.Arrival, h *session.Host, s *rpc.Session) {
+func (a *attached) serve(ctx context.Context, c *session.Arrival, h *session.Host, s *rpc.Session) {
 	a.enter(c)
-	defer a.leave(c)
 	h.Log.Info("a client is attached", "front", c.Client.PID, "of", c.Client.Name)
 	clean, err := s.Serve(c.Context, c.In, c.Out)
 	h.Log.Info("a client is detached", "front", c.Client.PID, "clean", clean, "error", err)
-	c.Exit(map[bool]int{true: 0, false: 1}[clean])
+	a.leave(c) // before its front knows
+	status := 1
+	if clean {
+		status = 0
+	}
+	// A client that came just when the session ended was not served. Its front starts another host.
+	if ending(ctx, h, s) && c.Refuse(session.Ending, "the session has ended") {
+		return
+	}
+	c.Exit(status)
 }
 
 func (a *attached) enter(c *session.Arrival) {
@@ -112,21 +141,18 @@ func (a *attached) leave(c *session.Arrival) {
 	}
 }
 
-// A hostStatus is what a host tells about itself.
-type hostStatus struct {
-	Clients []hostClient `json:"clients"`
-}
-
-// A hostClient is a client of a host.
-type hostClient struct {
-	session.Client
-	Since time.Time `json:"since"`
-}
-
 func (a *attached) status() any {
+	s := hostStatus{Clients: []hostClient{}}
+	if ss := a.session.Load(); ss != nil {
+		status := ss.Status()
+		s.LiveJobs, s.StateDirectory = status.LiveJobs, status.StateDirectory
+		if !status.EndsAt.IsZero() {
+			at := status.EndsAt.UTC().Truncate(time.Millisecond)
+			s.EndsAt = &at
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := hostStatus{Clients: []hostClient{}}
 	for _, c := range a.clients {
 		s.Clients = append(s.Clients, hostClient{c.Client, c.Since.UTC().Truncate(time.Millisecond)})
 	}
