@@ -282,7 +282,7 @@ func (ss *Session) tell(except *Server, method string, params any) {
 	defer ss.mu.Unlock()
 	for _, s := range ss.clients {
 		if s != except && s.attendee.speaks {
-			s.out.send(s.out.bounded(method, params))
+			s.out.sendOwn(s.out.bounded(method, params))
 		}
 	}
 }

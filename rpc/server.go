@@ -60,7 +60,8 @@ type Server struct {
 	over    chan struct{} // closed by end
 
 	ended    sync.Once
-	attendee attendee // set by initialize on the reading goroutine, before others have access to the connection
+	ends     atomic.Bool // the client has ended the session
+	attendee attendee    // set by initialize on the reading goroutine, before others have access to the connection
 
 	places       places // of large answers (room.go)
 	searchPlaces places

@@ -197,7 +197,11 @@ func (f *folder) remove() error {
 	if !f.inPlace() {
 		return nil
 	}
-	for _, name := range allFiles {
+	claims, err := f.claims("*")
+	if err != nil {
+		return err
+	}
+	for _, name := range append(claims, allFiles...) {
 		if err := f.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return f.absolute(err, name)
 		}

@@ -12,11 +12,11 @@ const infoVersion = 1
 // maxInfo is the maximum size of host.json.
 const maxInfo = 64 << 10
 
-// An Info is what host.json tells about a host.
+// An Info is the content of host.json.
 type Info struct {
 	V          int       `json:"v"`
 	PID        int       `json:"pid"`
-	StartTicks uint64    `json:"startTicks,omitempty"` // since boot; tells processes with the same pid apart
+	StartTicks uint64    `json:"startTicks,omitempty"` // since boot; distinguishes processes with the same pid
 	BootID     string    `json:"bootId,omitempty"`
 	Machine    string    `json:"machine,omitempty"`
 	Hostname   string    `json:"hostname,omitempty"`
@@ -28,7 +28,7 @@ type Info struct {
 	Created    time.Time `json:"created"`
 }
 
-// here adds what is known about this process and machine.
+// here adds the facts about this process and machine.
 func (i Info) here() Info {
 	i.V, i.PID, i.Created = infoVersion, os.Getpid(), time.Now().UTC().Truncate(time.Millisecond)
 	i.StartTicks, _ = startTicks(i.PID) // 0: unknown

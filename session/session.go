@@ -9,7 +9,8 @@ import (
 type Call struct {
 	Session  string
 	Existing bool     // do not start a host
-	Host     []string // the command line that starts one, beginning with the name of the program
+	Program  string   // the file that is executed to start one; "": this program
+	Host     []string // its arguments, beginning with the name of the program
 	Client   Client
 	In, Out  *os.File // handed over
 }
@@ -27,6 +28,6 @@ type Entry struct {
 	Alive  bool            // its host is
 	Known  bool            // Info is
 	Info   Info            // from host.json
-	Status json.RawMessage // what a host tells about itself; nil: it tells nothing
+	Status json.RawMessage // as the host reports it; nil: it does not
 	Err    error           // why it does not
 }

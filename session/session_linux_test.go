@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -452,6 +454,47 @@ func TestBadPeers(t *testing.T) {
 	end(t, d, "work")
 }
 
+// Another user is not served, even if the modes of the files let him in.
+func TestOtherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can play another user")
+	}
+	d := newDirectory(t)
+	c := attach(t, d, "work")
+	socket := d.path + "/work/socket"
+	for path, mode := range map[string]fs.FileMode{filepath.Dir(filepath.Dir(d.path)): 0o711, d.path: 0o711, d.path + "/work": 0o711, socket: 0o666} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer := make(chan string)
+	go func() {
+		runtime.LockOSThread() // The thread has the other user, and ends with the goroutine.
+		const stranger, same = 12345, ^uintptr(0)
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, stranger, same); errno != 0 {
+			answer <- errno.Error()
+			return
+		}
+		conn, err := net.Dial("unix", socket)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, `{"shelld":"end","v":1}`+"\n") // The host does not wait for it.
+		b, _ := io.ReadAll(conn)
+		answer <- string(b)
+	}()
+	if got := <-answer; !strings.Contains(got, `"error":"notOurs"`) {
+		t.Errorf("the answer is %q", got)
+	}
+	c.say("still there")
+	if err := os.Chmod(d.path+"/work", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	end(t, d, "work")
+}
+
 // The log stays bounded, and keeps its end.
 func TestBoundedLog(t *testing.T) {
 	d := newDirectory(t)
@@ -527,6 +570,53 @@ func awaitEnd(t *testing.T, d *Directory, name string) {
 	_ = lock.Close()
 }
 
+// A claim belongs to one process at a time, is found again as it was left, and goes with the directory.
+func TestClaim(t *testing.T) {
+	d := newDirectory(t)
+	if _, err := d.Claim("work", "x"); err == nil {
+		t.Error("there is a claim without a session")
+	} else {
+		wantKind(t, err, NotFound, "no session work")
+	}
+	pid := attach(t, d, "work").say("x")
+	claim := func(kind string, number int) *Claim {
+		t.Helper()
+		c, err := d.Claim("work", kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Number != number || !c.InPlace() {
+			t.Errorf("number %d, not %d; in place: %v", c.Number, number, c.InPlace())
+		}
+		return c
+	}
+	one, two, other := claim("x", 1), claim("x", 2), claim("y", 1)
+	defer two.Close()
+	defer other.Close()
+	if _, err := one.WriteString("kept"); err != nil {
+		t.Fatal(err)
+	}
+	_ = one.Close()
+	again := claim("x", 1)
+	defer again.Close()
+	if b, err := io.ReadAll(again); string(b) != "kept" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	if paths, err := d.Claims("work", "x"); err != nil || len(paths) != 2 || paths[0] != again.Name() || paths[1] != two.Name() {
+		t.Errorf("%v, %v", paths, err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, d, "work")
+	if deleted, err := d.Prune(); err != nil || len(deleted) != 1 {
+		t.Errorf("%v, %v", deleted, err)
+	}
+	if again.InPlace() {
+		t.Error("the claim is in place after its directory was deleted")
+	}
+}
+
 // A front that comes while a host ends waits for that, and starts the next one. Its client notices nothing.
 func TestConnectWhileEnding(t *testing.T) {
 	d := newDirectory(t)
@@ -549,6 +639,38 @@ func TestConnectWhileEnding(t *testing.T) {
 		}
 	}
 	end(t, d, "work")
+}
+
+// Clients come and hosts end at the same time. Each client gets a host, which serves it until somebody ends that.
+func TestComingAndGoing(t *testing.T) {
+	d := newDirectory(t)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := range 25 {
+				c, err := tryAttach(t, d, "work")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.WriteString(c.in, "hello\n") // The host may be gone again.
+				if _, err := c.lines.ReadString('\n'); err != nil && err != io.EOF {
+					t.Error(err)
+				}
+				if i%3 == 0 {
+					err := d.End(t.Context(), "work")
+					if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Kind != NotFound) {
+						t.Error(err)
+					}
+				}
+				_, _ = c.in.Close(), c.link.Close()
+			}
+		})
+	}
+	all.Wait()
+	if e, err := d.Show("work"); err == nil && e.Alive {
+		end(t, d, "work")
+	}
 }
 
 // A session of another machine is left alone.

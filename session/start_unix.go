@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"shelld.dev/shelld/internal/front"
 )
 
 // The descriptors of a host when it starts.
@@ -25,9 +27,9 @@ const readyText = "ready\n"
 // maxReason is the maximum length of a reason for a host that has not started.
 const maxReason = 2 << 10
 
-// start starts the host of a session with these arguments, and waits until it is ready. It runs this program again,
-// detached from the front: in a session of its own, with none of the front's descriptors. The caller holds both locks.
-func (f *folder) start(args []string, lock, starting *os.File) (*os.Process, error) {
+// start starts the host of a session, and waits until it is ready. It runs detached from the front: in a session of its
+// own, with none of the front's descriptors. The caller holds both locks.
+func (f *folder) start(c Call, lock, starting *os.File) (*os.Process, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -44,16 +46,20 @@ func (f *folder) start(args []string, lock, starting *os.File) (*os.Process, err
 		return nil, err
 	}
 	defer null.Close()
-	program := "/proc/self/exe" // the running image, even if its file has been replaced
-	if runtime.GOOS != "linux" {
+	program := c.Program
+	switch {
+	case program != "":
+	case runtime.GOOS == "linux":
+		program = "/proc/self/exe" // the running image, even if its file has been replaced
+	default:
 		if program, err = os.Executable(); err != nil {
 			return nil, err
 		}
 	}
-	if err := keepFromChildren(); err != nil {
+	if err := front.CloseOnExec(3); err != nil {
 		return nil, err
 	}
-	p, err := os.StartProcess(program, args, &os.ProcAttr{
+	p, err := os.StartProcess(program, c.Host, &os.ProcAttr{
 		Files: []*os.File{null, log, log, w, lock, starting},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})

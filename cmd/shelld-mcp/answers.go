@@ -31,11 +31,12 @@ func (a *answers) settled(request *mcp.RequestExtra, dropped bool) {
 	calls := a.calls[request]
 	delete(a.calls, request)
 	a.mu.Unlock()
-	if !dropped {
-		return
-	}
 	for _, c := range calls {
-		c.takeBackAll()
+		if dropped {
+			c.takeBackAll()
+		} else {
+			c.written()
+		}
 	}
 }
 
@@ -44,8 +45,9 @@ func (a *answers) settled(request *mcp.RequestExtra, dropped bool) {
 func (c *call) takeBackAll() {
 	c.untell()
 	c.mu.Lock()
-	handle := c.started
+	handle, news := c.started, c.news
 	c.mu.Unlock()
+	c.front.news.add(news)
 	if handle != 0 {
 		c.abandon(handle)
 	}

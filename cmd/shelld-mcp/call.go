@@ -25,11 +25,14 @@ type call struct {
 
 	mu      sync.Mutex
 	started int64     // the job that it has started; 0: none
+	job     *job      // the same
 	left    bool      // the started job was abandoned
 	allowed bool      // no question is needed any more
 	asked   *question // the pending question
 	told    []span    // the output that is in its answer
 	barred  bool      // denied because the host cannot ask a person
+	news    *tiding   // what is in its answer about the session
+	link    *link     // of all its requests; nil: it has made none
 
 	progress progress
 }
@@ -50,6 +53,26 @@ func (c *call) do(ctx context.Context, method string, params, result any) error 
 		return err
 	}
 	return c.front.engine.ask(ctx, c, method, params, result)
+}
+
+// over returns the connection for the requests of the call.
+func (c *call) over(e *engine) (*link, error) {
+	c.mu.Lock()
+	l := c.link
+	c.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	l, err := e.connected()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.link == nil {
+		c.link = l
+	}
+	return c.link, nil
 }
 
 // wait waits for a job. If ctx is done first, the error is that of ctx.
@@ -83,6 +106,7 @@ func (c *call) get(ctx context.Context, handle int64) (*schema.JobInfo, error) {
 	if err := c.do(ctx, "job/get", schema.JobGetParams{Handle: handleID(handle)}, &r); err != nil {
 		return nil, err
 	}
+	c.meet(&r.Job)
 	c.front.jobs.left(&r.Job)
 	return &r.Job, nil
 }
@@ -104,6 +128,9 @@ func (c *call) live(ctx context.Context) ([]schema.JobInfo, error) {
 	var r schema.JobListResult
 	if err := c.do(ctx, "job/list", schema.JobListParams{Live: new(true)}, &r); err != nil {
 		return nil, err
+	}
+	for i := range r.Jobs {
+		c.meet(&r.Jobs[i])
 	}
 	return r.Jobs, nil
 }

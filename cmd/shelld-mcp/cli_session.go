@@ -124,6 +124,9 @@ func cliSession(ctx context.Context, c *call, p cliSessionParams) (reply, error)
 		return reply{text: fmt.Sprintf("A session %q is running: its command has ended, but processes that it started run on (PID %s). Give another sessionId, or end that one with CliStop and force=true.\n%s", p.SessionID, numbers(left), c.sessionsText(ctx)), failed: true}, nil
 	}
 	start := schema.JobStartParams{Name: new(nameOf(c.session))}
+	if *start.Name != c.session && c.front.engine.member != nil {
+		start.Description = new(c.session) // After a restart of this front end it is known from there.
+	}
 	if strings.TrimSpace(p.Command) != "" {
 		start.Command = new(p.Command)
 	}
@@ -168,7 +171,7 @@ func cliSession(ctx context.Context, c *call, p cliSessionParams) (reply, error)
 // leftOf returns the processes that a session has left running after the end of its command. The server would give the
 // name of such a session to a new one, and CliStop could then no longer reach these processes.
 func (c *call) leftOf(ctx context.Context, id string) []int64 {
-	j := c.front.jobs.bySession(id)
+	j := c.bySession(ctx, id)
 	if j == nil {
 		return nil
 	}
@@ -188,7 +191,7 @@ func newSessionID() string {
 
 // sessionJob finds a session. If there is none, the job is nil, and the reply lists the sessions.
 func (c *call) sessionJob(ctx context.Context, id string) (*job, reply) {
-	if j := c.front.jobs.bySession(id); j != nil {
+	if j := c.bySession(ctx, id); j != nil {
 		return j, reply{}
 	}
 	return nil, c.noSession(ctx, id)

@@ -44,7 +44,7 @@ type conn struct {
 	end    func() error  // ends the engine, so that requests in flight are answered
 	lines  chan line     // from readLines
 	eof    chan struct{} // closed at the end of in
-	out    chan []byte   // to writeLines
+	out    chan outgoing // to writeLines
 	broken chan struct{} // closed when out fails, or when writeLines ends
 	stop   chan struct{} // closed by Stop
 	closed chan struct{} // closed by Close
@@ -55,7 +55,7 @@ type conn struct {
 	room   chan struct{} // to Read, with room for one: a held request may fit now
 	// to Read, with room for one: the SDK has sent the host a request that it can no longer answer
 	orphaned chan struct{}
-	// settle reports an answer to a request before it is sent or, with dropped set, not sent; nil: no reports
+	// settle reports an answer to a request when it was written or, with dropped set, is not sent; nil: no reports
 	settle func(request *mcp.RequestExtra, dropped bool)
 	stops  sync.Once
 	closes sync.Once
@@ -78,7 +78,7 @@ type conn struct {
 func newConn(in io.Reader, out io.Writer, end func() error, log *slog.Logger) *conn {
 	c := &conn{
 		log: log, end: end, inFlight: map[jsonrpc.ID]*flight{}, asked: map[jsonrpc.ID]string{},
-		lines: make(chan line), eof: make(chan struct{}), out: make(chan []byte),
+		lines: make(chan line), eof: make(chan struct{}), out: make(chan outgoing),
 		broken: make(chan struct{}), stop: make(chan struct{}), closed: make(chan struct{}), idle: make(chan struct{}), late: make(chan struct{}), last: make(chan struct{}),
 		room: make(chan struct{}, 1), orphaned: make(chan struct{}, 1), refuse: make(chan []byte, maxRefusals),
 	}
@@ -377,12 +377,16 @@ func (c *conn) sendRefusals() {
 
 // Write sends a message to the host.
 func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
+	var sent func()
 	switch msg := msg.(type) {
 	case *jsonrpc.Response:
 		f := c.landed(msg.ID)
 		defer c.unload(f)
 		if f != nil && f.cancelled {
 			return nil // MCP: "The receiver should not send a response."
+		}
+		if f != nil && c.settle != nil {
+			sent = func() { c.settle(f.tag, false) }
 		}
 	case *jsonrpc.Request:
 		if msg.IsCall() && !c.asks(msg) {
@@ -396,18 +400,18 @@ func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}
-	return c.send(body)
+	return c.sendThen(body, sent)
 }
 
 // landed removes a request from those in flight before its answer is sent: the host may use its ID again as soon as it
-// has the answer. It calls settle. It returns nil if no request has this ID.
+// has the answer. It calls settle if there is no answer. It returns nil if no request has this ID.
 func (c *conn) landed(id jsonrpc.ID) *flight {
 	c.mu.Lock()
 	f := c.inFlight[id]
 	delete(c.inFlight, id)
 	c.mu.Unlock()
-	if f != nil && c.settle != nil {
-		c.settle(f.tag, f.cancelled)
+	if f != nil && f.cancelled && c.settle != nil {
+		c.settle(f.tag, true)
 	}
 	return f
 }
@@ -421,9 +425,18 @@ func (c *conn) answered() {
 }
 
 // send hands a message to writeLines; by then, writeLines has written the messages before it.
-func (c *conn) send(body []byte) error {
+func (c *conn) send(body []byte) error { return c.sendThen(body, nil) }
+
+// An outgoing is a message for writeLines.
+type outgoing struct {
+	body []byte
+	sent func() // called when it was written; may be nil
+}
+
+// sendThen is send with a function that is called when the message was written.
+func (c *conn) sendThen(body []byte, sent func()) error {
 	select {
-	case c.out <- append(body, '\n'):
+	case c.out <- outgoing{append(body, '\n'), sent}:
 		return nil
 	case <-c.broken:
 		c.mu.Lock()
@@ -459,12 +472,15 @@ func (c *conn) writeLines(out io.Writer) {
 	defer close(c.broken)
 	for {
 		select {
-		case body := <-c.out:
-			if _, err := out.Write(body); err != nil {
+		case o := <-c.out:
+			if _, err := out.Write(o.body); err != nil {
 				c.mu.Lock()
 				c.writeErr = err
 				c.mu.Unlock()
 				return
+			}
+			if o.sent != nil {
+				o.sent()
 			}
 		case <-c.closed:
 			return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -15,41 +16,76 @@ import (
 	"shelld.dev/shelld/schema"
 )
 
-// An engine is a server of the Shell Server Protocol in this process, with its one client.
+// An engine is the server of the Shell Server Protocol that runs the jobs: one in this process, or the host of a session.
 type engine struct {
 	// Immutable:
-	client *client.Conn
-	server *inprocess.Server
+	server *inprocess.Server // nil: the host of a session
+	member *member           // nil: no session
 	info   schema.InitializeResult
-	end    func() error // shuts down the server, and with it all jobs; may be called several times
-	lists  sync.Mutex   // held by the one job/list in flight
+	notice func(*link, client.Event)
+	over   <-chan struct{} // closed when the engine serves no more calls
+	end    func() error    // ends the server in this process with all jobs, or leaves the session; may be called several times
+	lists  sync.Mutex      // held by the one job/list in flight
 
-	mu    sync.Mutex       // guards calls; held over a send, so that a request is in calls before the server asks about it
-	calls map[string]*call // the call of each request in flight, by request ID
+	mu   sync.Mutex // guards link; held while a lost connection to a session is made anew
+	link *link
 }
 
 // An errFlags is the server's error about an option that a flag has set.
 type errFlags struct{ error }
 
-// startEngine starts a server and initializes it. notice is called for its notifications, on the client's reading
-// goroutine.
-func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(client.Event)) (*engine, error) {
+// startEngine starts a server in this process and initializes it. notice is called for its notifications, on the
+// client's reading goroutine.
+func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(*link, client.Event)) (*engine, error) {
 	server, err := inprocess.Serve(rpc.Options{Version: base.Version(), Log: log})
 	if err != nil {
 		return nil, err
 	}
-	conn := client.NewConn(server.Out, server.In, notice, nil)
-	e := &engine{client: conn, server: server, calls: map[string]*call{}}
-	e.end = sync.OnceValue(func() error { return server.End(conn) })
-	e.client.Answer(e.answer)
-	if err := e.client.Call(context.Background(), "initialize", p, &e.info); err != nil {
+	e := &engine{server: server, notice: notice, over: server.Over()}
+	e.link = e.newLink(server.Out, server.In)
+	e.end = sync.OnceValue(func() error { return server.End(e.link.client) })
+	if err := initialize(e.link.client, p, &e.info); err != nil {
+		return nil, errors.Join(err, e.end())
+	}
+	return e, nil
+}
+
+// initialize initializes a connection.
+func initialize(conn *client.Conn, p schema.InitializeParams, info *schema.InitializeResult) error {
+	if err := conn.Call(context.Background(), "initialize", p, info); err != nil {
 		refusal, ok := errors.AsType[*client.Error](err)
 		if ok && (refusal.Kind != schema.KindOutputFileError || p.Options.Persist != nil) {
-			return nil, errors.Join(errFlags{explained("", err)}, e.end())
+			return errFlags{explained("", err)}
 		}
-		return nil, errors.Join(explained("", err), e.end())
+		return explained("", err)
 	}
-	return e, e.client.Notify("initialized", struct{}{})
+	return conn.Notify("initialized", struct{}{})
+}
+
+// newLink returns a connection on these streams.
+func (e *engine) newLink(in io.Reader, out io.Writer) *link {
+	l := &link{calls: map[string]*call{}}
+	l.client = client.NewConn(in, out, func(n client.Event) { e.notice(l, n) }, nil)
+	l.client.Answer(l.answer)
+	return l
+}
+
+// connected returns the connection to the server. With a session, it makes a new one if the last is lost.
+func (e *engine) connected() (*link, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.member == nil || !e.link.isLost() {
+		return e.link, nil
+	}
+	if e.isOver() {
+		return nil, e.member.lost(true)
+	}
+	l, err := e.member.returned(e)
+	if err != nil {
+		return nil, err
+	}
+	e.link = l
+	return l, nil
 }
 
 // initializeParams converts the flags to the parameters of initialize. ask has the actions that need confirmation.
@@ -84,49 +120,40 @@ func (c *config) initializeParams(ask schema.ConfirmOptions) schema.InitializePa
 	return p
 }
 
-// ask sends a request for c and waits for its answer. If ctx is done, it cancels the request.
+// ask sends a request for c and waits for its answer. If ctx is done, it cancels the request. All requests of a call go
+// over one connection: behind another one, a handle may mean another job.
 func (e *engine) ask(ctx context.Context, c *call, method string, params, result any) error {
 	if method == "job/list" { // A job/list never waits, and several long answers could exceed the outbox.
 		e.lists.Lock()
 		defer e.lists.Unlock()
 	}
-	sent, err := e.send(c, method, params)
+	l, err := c.over(e)
 	if err != nil {
 		return err
 	}
-	defer e.forget(sent)
-	return sent.Await(ctx, result)
-}
-
-// send sends a request for c.
-func (e *engine) send(c *call, method string, params any) (*client.SentCall, error) {
-	// The server's question about the request may come before Send returns: the goroutine that answers it waits for the
-	// lock.
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	sent, err := e.client.Send(method, params)
+	sent, err := l.send(c, method, params)
 	if err == nil {
-		e.calls[sent.ID()] = c
+		defer l.forget(sent)
+		err = sent.Await(ctx, result)
 	}
-	return sent, err
+	if e.member != nil && errors.Is(err, client.ErrServerGone) {
+		return e.member.lost(e.isOver())
+	}
+	return err
 }
 
-// callOf returns the call of a request in flight; nil: none.
-func (e *engine) callOf(requestID json.RawMessage) *call {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.calls[string(requestID)]
-}
-
-// forget removes a request from those in flight. It must be called when the request is answered.
-func (e *engine) forget(sent *client.SentCall) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.calls, sent.ID())
+// isOver reports whether the engine serves no more calls.
+func (e *engine) isOver() bool {
+	select {
+	case <-e.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // answer answers the server's requests.
-func (e *engine) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
+func (l *link) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	if method != "client/confirm" {
 		return nil, errors.New("shelld-mcp does not answer " + method)
 	}
@@ -134,7 +161,7 @@ func (e *engine) answer(ctx context.Context, method string, params json.RawMessa
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, err
 	}
-	c := e.callOf(p.RequestID)
+	c := l.callOf(p.RequestID)
 	if c == nil {
 		return schema.ClientConfirmResult{Outcome: schema.ConfirmOutcomeDeny}, nil // The call is over.
 	}

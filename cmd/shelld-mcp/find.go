@@ -20,6 +20,9 @@ import (
 // of an ended process comes last, because it may have been reused. If there is no such job, find returns nil.
 func (c *call) find(ctx context.Context, n int64, pidFirst bool) (*job, error) {
 	byHandle, byPID, alive := c.front.jobs.byNumber(n)
+	if byHandle == nil && c.lookUp(ctx, handleID(n)) {
+		byHandle, byPID, alive = c.front.jobs.byNumber(n)
+	}
 	switch {
 	case !pidFirst && byHandle != nil:
 		return byHandle, nil
@@ -29,6 +32,9 @@ func (c *call) find(ctx context.Context, n int64, pidFirst bool) (*job, error) {
 		return byPID, nil
 	}
 	j, err := c.owner(ctx, n)
+	if byPID == nil {
+		_, byPID, _ = c.front.jobs.byNumber(n) // The owner was looked for among all jobs of the session.
+	}
 	switch {
 	case err != nil || j != nil:
 		return j, err
@@ -60,7 +66,7 @@ func (c *call) owner(ctx context.Context, pid int64) (*job, error) {
 
 // namedJob finds a job by its number, its PID or its name.
 func (c *call) namedJob(ctx context.Context, name string) (*job, error) {
-	j := c.front.jobs.bySession(name)
+	j := c.bySession(ctx, name)
 	var n json.Number
 	if json.Unmarshal([]byte(name), &n) == nil {
 		if i, err := n.Int64(); err == nil {

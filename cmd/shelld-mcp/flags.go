@@ -12,6 +12,7 @@ import (
 
 	"shelld.dev/shelld/cmd/internal/base"
 	"shelld.dev/shelld/schema"
+	"shelld.dev/shelld/session"
 )
 
 // A config contains the values of the flags.
@@ -32,6 +33,7 @@ type config struct {
 	stateDir      string // absolute; "": the default
 	memory        bool   // keep no files
 	maxJobs       int64
+	session       string // "": the jobs are this process's own
 
 	level   slog.Level
 	version bool
@@ -63,6 +65,7 @@ func parseFlags(args []string, usage io.Writer) (config, error) {
 	fs.Var(base.Choice{To: &c.unasked, Allowed: []string{"deny", "allow"}}, "unasked", "`what` to do with such a call if the host cannot ask a person: deny or allow; by default allow with -confirm auto, else deny")
 	fs.Var(base.Choice{To: &profile, Allowed: []string{"agent", "interactive"}}, "profile", "`which` set of variables commands get: agent (no pager, no editor, no colours, no questions) or interactive")
 	fs.StringVar(&c.shell, "shell", "", "the `shell` of run_shell_command and of the compact tools; by default bash, or the default shell if there is no bash")
+	fs.StringVar(&c.session, "session", "", "run the jobs in the session with this `name`, where they outlive shelld-mcp; needs the program shelld")
 	fs.StringVar(&c.root, "root", "", "the `directory` in which commands start; by default the one in which shelld-mcp was started")
 	fs.Var((*words)(&c.allowDirs), "allow-dir", "a `directory` in which commands may start; several with commas, or several times; by default any")
 	fs.Var((*words)(&c.allowCommands), "allow-command", "allow only these `commands`")
@@ -113,6 +116,11 @@ func (c *config) check() error {
 		// A relative path is relative to the directory of each command.
 		if _, err := exec.LookPath(c.shell); err != nil && (filepath.IsAbs(c.shell) || !strings.ContainsAny(c.shell, `/\`)) {
 			return fmt.Errorf("-shell %q: there is no such shell; name one that is installed, or leave it out", c.shell)
+		}
+	}
+	if c.session != "" {
+		if err := session.CheckName(c.session); err != nil {
+			return fmt.Errorf("-session %w", err)
 		}
 	}
 	dirs := []*string{&c.root, &c.stateDir}

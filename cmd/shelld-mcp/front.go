@@ -24,6 +24,7 @@ type front struct {
 	server *mcp.Server
 	jobs   *ledger
 	owed   *answers
+	news   *news
 	tools  []string // names, in the order in which they were added
 	shell  string   // for run_shell_command; "": the server's default
 
@@ -32,19 +33,18 @@ type front struct {
 
 // newFront starts the engine and adds the tools.
 func newFront(cfg config, log *slog.Logger) (*front, error) {
-	f := &front{cfg: cfg, log: log, jobs: newLedger(), owed: newAnswers()}
-	engine, err := startEngine(cfg.initializeParams(cfg.confirmOptions()), log, f.notice)
-	if err != nil {
+	f := &front{cfg: cfg, log: log, jobs: newLedger(), owed: newAnswers(), news: &news{}}
+	if err := f.startEngine(); err != nil {
 		return nil, err
 	}
-	f.engine = engine
+	var err error
 	if f.shell, err = f.chooseShell(); err != nil {
-		return nil, errors.Join(explained("", err), engine.end())
+		return nil, errors.Join(explained("", err), f.close())
 	}
 	f.server = mcp.NewServer(
 		&mcp.Implementation{Name: "shelld-mcp", Title: "shelld", Version: base.Version()},
 		&mcp.ServerOptions{
-			Instructions: instructions(cfg.tools),
+			Instructions: instructions(&cfg),
 			Logger:       log,
 			Capabilities: capabilities(),
 			// The SDK's default is public, which would allow a cache to give a job's output to other users.
@@ -63,6 +63,17 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 	return f, nil
 }
 
+// startEngine starts a server in this process, or joins the session.
+func (f *front) startEngine() (err error) {
+	p := f.cfg.initializeParams(f.cfg.confirmOptions())
+	if f.cfg.session == "" {
+		f.engine, err = startEngine(p, f.log, f.notice)
+		return err
+	}
+	f.engine, err = joinSession(f, p)
+	return err
+}
+
 // chooseShell returns the shell of the tools whose seeds name bash: bash, if it is installed.
 func (f *front) chooseShell() (string, error) {
 	if f.cfg.shell != "" {
@@ -72,7 +83,7 @@ func (f *front) chooseShell() (string, error) {
 		return "", nil
 	}
 	var p schema.PlatformGetResult
-	if err := f.engine.client.Call(context.Background(), "platform/get", struct{}{}, &p); err != nil {
+	if err := f.ask(context.Background(), "platform/get", struct{}{}, &p); err != nil {
 		return "", err
 	}
 	if slices.ContainsFunc(p.Shells, func(s schema.InstalledShell) bool { return s.Name == "bash" }) {
@@ -85,7 +96,7 @@ func (f *front) chooseShell() (string, error) {
 func (f *front) serve(ctx context.Context, c *conn) error {
 	defer context.AfterFunc(ctx, c.Stop)()
 	go func() {
-		<-f.engine.server.Over() // It ends with the connection; if it ends by itself, nothing is left to serve.
+		<-f.engine.over // It ends with the connection; if it ends by itself, nothing is left to serve.
 		c.Stop()
 	}()
 	c.settle = f.owed.settled
@@ -102,6 +113,15 @@ func (f *front) serve(ctx context.Context, c *conn) error {
 	return nil
 }
 
+// close releases everything. No answer is written any more.
+func (f *front) close() error {
+	err := f.engine.end()
+	if r := f.jobs.recordOfJobs(); r != nil {
+		err = errors.Join(err, r.Close())
+	}
+	return err
+}
+
 // shellOf returns the shell parameter of a start; nil: the default.
 func (f *front) shellOf() *string {
 	if f.shell == "" {
@@ -111,17 +131,22 @@ func (f *front) shellOf() *string {
 }
 
 // instructions returns the text that explains to a model how the tools belong together.
-func instructions(tools string) string {
+func instructions(cfg *config) string {
 	var b strings.Builder
-	b.WriteString("Commands run on real terminals of their own. Every process that a command starts belongs to it, and ends when the command is ended or when this server ends.")
-	if tools != "compact" {
+	b.WriteString("Commands run on real terminals of their own. Every process that a command starts belongs to it, and ends when the command is ended")
+	if cfg.session == "" {
+		b.WriteString(" or when this server ends.")
+	} else {
+		b.WriteString(". Commands go on when this server is started again; others may use the same session and its jobs.")
+	}
+	if cfg.tools != "compact" {
 		b.WriteString(`
 
 run_shell_command starts a command and answers when it has ended, when ai_callback_pattern has matched, or after ai_callback_delay seconds; then it runs on, and its Handle (or PID) is for send_input, read_shell, write_to_shell, jobs and kill. For programs that ask (ed, python, gdb) give ai_callback_pattern their prompt. execute_bash_command waits for the command's end, and takes no input.
 
 CliGetPlatform describes the shell. CliRun runs one command to its end; CliSession starts a shell or a program that stays, CliWrite types into it, CliRead reads what is new, CliStop ends it. CliEnv manages the variables of later commands.`)
 	}
-	if tools != "seeds" {
+	if cfg.tools != "seeds" {
 		b.WriteString(`
 
 shell starts a command, or types into a running one, waits for an event (its end, its next question, a pattern, silence, a port), and returns the new output. shell_output reads and searches earlier output, shell_jobs lists, shell_end ends. If a command asks something, the first line of the answer says "waiting for input" with its question: answer it with another call of shell.`)

@@ -356,6 +356,9 @@ func killJob(ctx context.Context, c *call, p killParams) (reply, error) {
 	case len(r.Survivors) > 0:
 		return reply{text: fmt.Sprintf("Failed to terminate process %d: %s", n, survivorsText(r.Survivors)), failed: true}, nil
 	}
+	j.reading.Lock()
+	c.tellsEnd(j)
+	j.reading.Unlock()
 	text := fmt.Sprintf("Process %d terminated successfully.", n)
 	if n != j.handle && n != j.pid {
 		text += fmt.Sprintf(" It belonged to job %d, which was ended as a whole.", j.handle)

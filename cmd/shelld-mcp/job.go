@@ -29,6 +29,11 @@ type job struct {
 	next    int64      // offset of the first unread byte
 	missed  int64      // bytes before next that were lost with the answers of cancelled calls
 	toldAll bool       // no output follows next
+
+	// With a session, for the record:
+	sending []span // of answers that are not written to the host of MCP yet
+	sentEnd bool   // an answer with the end of the job was written
+	dropped bool   // the connection to its session is lost
 }
 
 // id returns the job's ID in the protocol.
@@ -57,8 +62,9 @@ type ledger struct {
 	sessions map[string]*job // if several have the same name, the last
 	closed   []*job          // in the order of closing
 	isClosed map[*job]bool
-	highest  int64  // highest handle so far
-	told     pidSet // PIDs of processes that commands have left running, and of forgotten jobs
+	highest  int64   // highest handle so far
+	record   *record // with a session
+	told     pidSet  // PIDs of processes that commands have left running, and of forgotten jobs
 }
 
 // maxClosed is the number of closed jobs that are kept; the server itself forgets them much sooner.
@@ -94,15 +100,32 @@ func (l *ledger) started(info *schema.JobInfo, session string) *job {
 	if j.pid != 0 {
 		return j // It is immutable: other goroutines may be reading it.
 	}
+	if l.record != nil {
+		j.next, j.sentEnd = l.record.of(info.Handle)
+	}
 	j.pid, j.terminal, j.file = info.PID, info.Mode == schema.ModePty, outputFile(info, schema.StreamPty)
 	l.byPID[j.pid] = j
 	if j.session = session; session == "" && info.Name != nil {
 		j.session = *info.Name
 	}
-	if j.session != "" {
+	known := l.sessions[j.session]
+	isOlder := l.record != nil && known != nil && known.handle > j.handle // In a session it may be met late.
+	if j.session != "" && !isOlder {
 		l.sessions[j.session] = j
 	}
 	return j
+}
+
+// end notes how a job's command has ended. It returns false if that is known.
+func (l *ledger) end(j *job, exit *schema.Exit, hint *schema.Hint) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if j.ended() != nil {
+		return false
+	}
+	j.hint, j.exit = hint, exit
+	close(j.exited)
+	return true
 }
 
 // given reports whether a job has, or had, this handle, even if it is forgotten.
@@ -209,13 +232,13 @@ func (l *ledger) sessionOf(handle int64) string {
 }
 
 // notice handles the server's notifications. It runs on the client's reading goroutine.
-func (f *front) notice(n client.Event) {
+func (f *front) notice(l *link, n client.Event) {
 	var err error
 	switch n.Method {
 	case "job/started":
 		var p schema.JobStartedParams
 		if err = json.Unmarshal(n.Params, &p); err == nil {
-			f.started(&p)
+			f.started(l, &p)
 		}
 	case "job/exited":
 		var p schema.JobExitedParams
@@ -234,15 +257,20 @@ func (f *front) notice(n client.Event) {
 }
 
 // started adds a job under its names, and sets it in the call that has started it.
-func (f *front) started(p *schema.JobStartedParams) {
-	c := f.engine.callOf(p.RequestID)
+func (f *front) started(l *link, p *schema.JobStartedParams) {
+	c := l.callOf(p.RequestID)
 	if c == nil {
 		f.jobs.started(&p.Job, "")
 		return
 	}
-	f.jobs.started(&p.Job, c.session)
+	j := f.jobs.started(&p.Job, c.session)
+	if f.engine.member != nil {
+		j.reading.Lock()
+		f.keep(j)
+		j.reading.Unlock()
+	}
 	c.mu.Lock()
-	c.started = p.Handle
+	c.started, c.job = p.Handle, j
 	c.mu.Unlock()
 	c.progress.startedJob(handleID(p.Handle))
 }
@@ -250,14 +278,7 @@ func (f *front) started(p *schema.JobStartedParams) {
 // exited notes the end of a job's command.
 func (f *front) exited(p *schema.JobExitedParams) {
 	j := f.jobs.of(p.Handle)
-	select {
-	case <-j.exited: // The server reports it once; this guards against one that does not.
-		return
-	default:
-	}
-	j.hint, j.exit = p.Hint, &p.Exit
-	close(j.exited)
-	if j.terminal {
+	if f.jobs.end(j, &p.Exit, p.Hint) && j.terminal {
 		f.tellEnd(p)
 	}
 }

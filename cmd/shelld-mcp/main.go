@@ -91,7 +91,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, cfg config, log *sl
 		return err
 	}
 	err = f.serve(ctx, newConn(in, out, f.engine.end, log))
-	return errors.Join(err, f.engine.end())
+	return errors.Join(err, f.close())
 }
 
 // greeting explains the server to a person who has started it by hand.

@@ -83,7 +83,7 @@ func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) 
 	if err != nil {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
-	id := f.resourceJob(handle)
+	id := f.resourceJob(ctx, handle)
 	if !ok || id == nil {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
@@ -103,11 +103,11 @@ func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) 
 }
 
 // resourceJob returns the job's ID in the protocol; nil: there is no such job.
-func (f *front) resourceJob(handle string) json.RawMessage {
+func (f *front) resourceJob(ctx context.Context, handle string) json.RawMessage {
 	if n, err := strconv.ParseInt(handle, 10, 64); err == nil && n > 0 {
 		return handleID(n)
 	}
-	if j := f.jobs.bySession(handle); j != nil {
+	if j := (&call{front: f}).bySession(ctx, handle); j != nil {
 		return j.id()
 	}
 	return nil

@@ -103,10 +103,17 @@ func (c *call) hint(ctx context.Context, j *job, e *schema.Exit) *schema.Hint {
 	select {
 	case <-j.exited:
 		return j.hint
-	case <-c.front.engine.server.Over():
+	case <-c.gone():
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// gone returns a channel that is closed when the connection of a call that has made a request is lost.
+func (c *call) gone() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link.client.Done()
 }
 
 // asking reports whether a job does nothing but wait for input, and returns the prompt that it shows.

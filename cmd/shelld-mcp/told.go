@@ -22,6 +22,7 @@ type telling struct {
 type span struct {
 	job      *job
 	from, to int64
+	ended    bool // with the end of the job
 }
 
 // untold returns the offset of the first unread byte.
@@ -74,11 +75,10 @@ func terminalOutput(o *schema.Outcome) (out schema.OutcomeOutput, ok bool) {
 // advance marks the output before next as read by this call. It returns a text to put in front: the amount of output
 // that was lost in cancelled answers, if any. The caller holds j.reading.
 func (c *call) advance(ctx context.Context, j *job, next int64, s *schema.JobState) string {
-	if next > j.next {
-		c.mu.Lock()
-		c.told = append(c.told, span{j, j.next, next})
-		c.mu.Unlock()
-		j.next = next
+	ended := s.Exit != nil && c.front.engine.member != nil
+	if next > j.next || ended && !j.sentEnd {
+		c.tells(span{j, j.next, max(j.next, next), ended})
+		j.next = max(j.next, next)
 	}
 	j.toldAll = s.Status == schema.StatusClosed && j.next >= s.Streams[string(schema.StreamPty)].NextOffset
 	if j.missed == 0 {
@@ -87,6 +87,23 @@ func (c *call) advance(ctx context.Context, j *job, next int64, s *schema.JobSta
 	missed := j.missed
 	j.missed = 0
 	return fmt.Sprintf("[... %d bytes were in the answer to a call that was cancelled%s ...]\n", missed, c.front.whereabouts(ctx, j.handle, schema.StreamPty))
+}
+
+// tells notes that the answer has a part of a job's output. The caller holds j.reading.
+func (c *call) tells(s span) {
+	c.mu.Lock()
+	c.told = append(c.told, s)
+	c.mu.Unlock()
+	if c.front.engine.member != nil {
+		s.job.sending = append(s.job.sending, s)
+	}
+}
+
+// tellsEnd notes that the answer has the end of a job. The caller holds j.reading.
+func (c *call) tellsEnd(j *job) {
+	if c.front.engine.member != nil {
+		c.tells(span{j, j.next, j.next, true})
+	}
 }
 
 // untell marks the output as unread that a call has put into an answer that was dropped. If other calls have returned
@@ -98,6 +115,7 @@ func (c *call) untell() {
 	c.mu.Unlock()
 	for _, s := range slices.Backward(told) {
 		s.job.reading.Lock()
+		s.job.sent(s)
 		if s.job.next == s.to {
 			s.job.next, s.job.toldAll = s.from, false
 		} else {

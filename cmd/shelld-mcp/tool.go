@@ -89,7 +89,8 @@ func add[In, Out any](f *front, t tool[In]) {
 			}
 			return failure(reason), nil
 		}
-		return f.answered(ctx, req, func(said *decision) *mcp.CallToolResult {
+		tidings := f.tidings(ctx, req, t.name)
+		return tidings.inFrontOf(f.answered(ctx, req, func(said *decision) *mcp.CallToolResult {
 			c := f.newCall(req, t.name, t.asks)
 			if said != nil {
 				c.said = said
@@ -99,7 +100,7 @@ func add[In, Out any](f *front, t tool[In]) {
 			r, err := t.run(ctx, c, params)
 			stop()
 			return c.result(r, err)
-		}), nil
+		})), nil
 	})
 }
 

@@ -52,6 +52,8 @@ func inWords(tool string, refusal *client.Error) string {
 		var data schema.JobNotFoundData
 		_ = json.Unmarshal(refusal.Data, &data) // The sentence is complete without the data.
 		return fmt.Sprintf("job %s is no longer known: it ended long ago, or its start failed. %s lists the running jobs", data.Handle, listTool(tool))
+	case kindInputHeld:
+		return inputHeld(refusal)
 	case schema.KindInvalidKey:
 		var data schema.InvalidKeyData
 		if json.Unmarshal(refusal.Data, &data) == nil && len(data.Allowed) > 0 {
@@ -67,6 +69,33 @@ func inWords(tool string, refusal *client.Error) string {
 		return words.Replace(refusal.Message)
 	}
 	return refusal.Message
+}
+
+// kindInputHeld is the kind of error for input to a job whose input another client of the session holds.
+const kindInputHeld schema.Kind = "inputHeld"
+
+// inputHeld says who holds the input of a job.
+func inputHeld(refusal *client.Error) string {
+	var data struct {
+		Handle      int64
+		Holder      string
+		ClientInfo  *schema.ClientInfo
+		Human, Away bool
+	}
+	if json.Unmarshal(refusal.Data, &data) != nil || data.Holder == "" {
+		return refusal.Message
+	}
+	who := data.Holder
+	if data.ClientInfo != nil && data.ClientInfo.Name != nil {
+		who = *data.ClientInfo.Name + " (" + who + ")"
+	}
+	switch {
+	case data.Away:
+		return fmt.Sprintf("%s has taken the input of job %d and is not there any more; nothing was typed. Ask the user to give the input back", who, data.Handle)
+	case data.Human:
+		who = "a person at " + who
+	}
+	return fmt.Sprintf("%s is typing into job %d; nothing was typed. Wait for output or the end (shell with job and no input, CliRead), and try again when the input is given back", who, data.Handle)
 }
 
 // listTool returns the tool that lists the jobs.
@@ -177,9 +206,12 @@ var advice = func() map[schema.Kind]*strings.Replacer {
 // explained translates an error from the server for a tool, without its kind; tool "": without a tool's names.
 func explained(tool string, err error) error {
 	refusal, ok := errors.AsType[*client.Error](err)
+	lost, isLost := errors.AsType[*lostError](err)
 	switch {
 	case ok:
 		return errors.New(inWords(tool, refusal))
+	case isLost:
+		return lost
 	case errors.Is(err, client.ErrServerGone):
 		return errors.New("shelld-mcp is ending, and so are its jobs")
 	}

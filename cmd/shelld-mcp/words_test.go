@@ -1,12 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"shelld.dev/shelld/client"
 	"shelld.dev/shelld/schema"
 )
 
@@ -163,5 +165,20 @@ func TestForgottenNames(t *testing.T) {
 		if got := h.fail(tool, a); protocolWords.MatchString(got) || strings.Contains(got, "forgotten beyond") {
 			t.Errorf("%s: %s", tool, got)
 		}
+	}
+}
+
+// TestInputHeld translates the error for input to a job whose input another client of the session holds.
+func TestInputHeld(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"handle":3,"holder":"client-2"}`:                                           "client-2 is typing into job 3; nothing was typed.",
+		`{"handle":3,"holder":"client-2","clientInfo":{"name":"nvim"},"human":true}`: "a person at nvim (client-2) is typing into job 3; nothing was typed.",
+		`{"handle":3,"holder":"ada","clientInfo":{"version":"1"}}`:                   "ada is typing into job 3; nothing was typed.",
+		`{"handle":3,"holder":"ada","away":true}`:                                    "ada has taken the input of job 3 and is not there any more; nothing was typed. Ask the user",
+		`{}`: "as the server says it",
+	} {
+		err := explained("shell", &client.Error{Kind: kindInputHeld, ErrorObject: schema.ErrorObject{Message: "as the server says it", Data: json.RawMessage(data)}})
+		contains(t, err.Error(), want)
+		lacks(t, err.Error(), "job/takeInput")
 	}
 }

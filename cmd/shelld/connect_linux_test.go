@@ -84,9 +84,17 @@ type frontClient struct {
 	lines  *bufio.Reader
 	stderr *bytes.Buffer // read only after wait
 	id     int
+
+	closeStderr func() // with connectWith
 }
 
 func (h *hosted) connect(args ...string) *frontClient {
+	h.Helper()
+	return h.connectWith(false, args...)
+}
+
+// connectWith is connect for a test that closes the client's end of stderr.
+func (h *hosted) connectWith(ownStderr bool, args ...string) *frontClient {
 	h.Helper()
 	r, in, err := os.Pipe()
 	if err != nil {
@@ -98,6 +106,14 @@ func (h *hosted) connect(args ...string) *frontClient {
 	}
 	f := &frontClient{hosted: h, cmd: h.command(append([]string{"connect"}, args...)...), in: in, out: out, lines: bufio.NewReader(out), stderr: &bytes.Buffer{}}
 	f.cmd.Stdin, f.cmd.Stdout, f.cmd.Stderr = r, w, f.stderr
+	if ownStderr {
+		errs, w, err := os.Pipe()
+		if err != nil {
+			h.Fatal(err)
+		}
+		defer w.Close()
+		f.cmd.Stderr, f.closeStderr = w, func() { _ = errs.Close() }
+	}
 	if err := f.cmd.Start(); err != nil {
 		h.Fatal(err)
 	}
@@ -265,6 +281,15 @@ func TestConnectEnds(t *testing.T) {
 		"SIGKILL of the host": {
 			func(f *frontClient, host int) { _ = syscall.Kill(host, syscall.SIGKILL) }, 75, "To attach again: shelld connect -session work\n",
 		},
+		"SIGKILL of the host, and stderr is closed": {func(f *frontClient, host int) {
+			f.closeStderr()
+			_ = syscall.Kill(host, syscall.SIGKILL)
+		}, 75, ""},
+		"SIGTERM, and the host hangs": {func(f *frontClient, host int) {
+			_ = syscall.Kill(host, syscall.SIGSTOP)
+			f.Cleanup(func() { _ = syscall.Kill(host, syscall.SIGKILL) })
+			_ = f.cmd.Process.Signal(syscall.SIGTERM)
+		}, 75, "To attach again: shelld connect -session work\n"},
 		"SIGTERM twice, and the host hangs": {func(f *frontClient, host int) {
 			_ = syscall.Kill(host, syscall.SIGSTOP)
 			f.Cleanup(func() { _ = syscall.Kill(host, syscall.SIGKILL) })
@@ -275,7 +300,7 @@ func TestConnectEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHosted(t)
-			f := h.connect("-session", "work")
+			f := h.connectWith(strings.Contains(name, "stderr"), "-session", "work")
 			f.initialize()
 			host := h.host("work")
 			c.end(f, host)

@@ -26,7 +26,7 @@ func hostCommand() *base.Command {
 	}
 }
 
-// A hostStatus is what a host tells about itself.
+// A hostStatus is the status that a host reports.
 type hostStatus struct {
 	Clients        []hostClient `json:"clients"` // fronts
 	LiveJobs       int          `json:"liveJobs"`

@@ -75,7 +75,7 @@ type shownSession struct {
 	Version   string          `json:"version,omitempty"`
 	Protocol  string          `json:"protocol,omitempty"`
 	Created   *time.Time      `json:"created,omitempty"`
-	Status    json.RawMessage `json:"status,omitempty"` // what the host tells about itself
+	Status    json.RawMessage `json:"status,omitempty"` // as the host reports it
 	Error     string          `json:"error,omitempty"`
 
 	told sessionTold
@@ -99,7 +99,7 @@ func shown(e session.Entry) shownSession {
 	if e.Err != nil {
 		s.Error = base.Explain(e.Err)
 	}
-	_ = json.Unmarshal(e.Status, &s.told) // What is not understood is not shown.
+	_ = json.Unmarshal(e.Status, &s.told) // A status of another version is not shown.
 	return s
 }
 

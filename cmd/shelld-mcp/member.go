@@ -1,0 +1,241 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"shelld.dev/shelld/client"
+	"shelld.dev/shelld/schema"
+	"shelld.dev/shelld/session"
+)
+
+// With -session, the jobs are those of a session, whose host outlives this process: this front end is one of the host's
+// clients, and comes back to its jobs when it is started again.
+
+// claimKind is the kind of claim that a front end has in the directory of a session. The client's id is made of it and
+// the number of the claim.
+//
+// The number is the lowest one that no living front end of the session has. So two front ends never have the same id,
+// and do not replace each other; and one that was killed and is started again has its old id, with no need for its host
+// to keep one: hosts of MCP give their servers nothing that is the same again after a restart.
+const claimKind = "mcp"
+
+// A member is this front end as a client of a session.
+type member struct {
+	// Immutable:
+	front   *front
+	dir     *session.Directory
+	program string // shelld, which starts the host of the session
+	params  schema.InitializeParams
+
+	// Guarded by the engine's mu:
+	id     string  // of the session; "": none yet
+	record *record // nil: none yet
+	was    wasRecord
+	streams
+}
+
+// streams are the files of a connection to a host.
+type streams struct {
+	in, out *os.File // opposite to the host's stdin and stdout
+	link    *session.Link
+}
+
+func (s *streams) close() {
+	for _, f := range []*os.File{s.in, s.out} {
+		_ = f.Close() // Everything was written, or the host is gone.
+	}
+	_ = s.link.Close() // Nothing was written to it.
+}
+
+// A lostError says that the connection to the host of a session is gone, or cannot be made.
+type lostError struct {
+	text string
+	err  error
+}
+
+func (e *lostError) Error() string { return e.text }
+
+func (e *lostError) Unwrap() error { return e.err }
+
+// lost returns the error for a call whose connection is lost. over says that this front end has ended it.
+func (m *member) lost(over bool) error {
+	text := fmt.Sprintf("the connection to the session %s was lost during this call, and it is not known how far it came. If the host of the session has ended, so have all jobs. "+
+		"The next call connects again, or starts the session anew, and says what is left", m.front.cfg.session)
+	if over {
+		text = "shelld-mcp is ending; its jobs go on in the session " + m.front.cfg.session
+	}
+	return &lostError{text, client.ErrServerGone}
+}
+
+// joinSession makes this front end a client of the session, whose host it starts if there is none.
+func joinSession(f *front, p schema.InitializeParams) (*engine, error) {
+	dir, err := session.Open("")
+	if err != nil {
+		return nil, err
+	}
+	program, err := findShelld()
+	if err != nil {
+		return nil, err
+	}
+	if p.RootDirectory == nil { // Else it would be the directory in which the host was started, maybe by another client.
+		if here, err := os.Getwd(); err == nil {
+			p.RootDirectory = &here
+		}
+	}
+	over := make(chan struct{})
+	m := &member{front: f, dir: dir, program: program, params: p}
+	e := &engine{member: m, notice: f.notice, over: over}
+	if e.link, err = m.join(e, &e.info); err != nil {
+		m.record.close()
+		return nil, err
+	}
+	f.news.joined(f.cfg.session, m.was)
+	e.end = sync.OnceValue(func() error {
+		close(over)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		m.leave(e.link)
+		return nil
+	})
+	return e, nil
+}
+
+// findShelld returns the path of shelld: beside this program, or $SHELLD, or on PATH.
+func findShelld() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), "shelld")); err == nil {
+			return path, nil
+		}
+	}
+	name := cmp.Or(os.Getenv("SHELLD"), "shelld")
+	path, err := exec.LookPath(name)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("-session needs the program shelld, which keeps the session, and %s was not found: build it with \"go build ./cmd/shelld\" and put it beside shelld-mcp or on PATH, or name it in $SHELLD", name)
+	}
+	return path, nil
+}
+
+// join connects to the host of the session and initializes the connection.
+func (m *member) join(e *engine, info *schema.InitializeResult) (*link, error) {
+	s, err := m.connect()
+	if err != nil {
+		return nil, err
+	}
+	l := e.newLink(s.out, s.in)
+	if err = m.enter(l, info); err == nil {
+		m.streams = s
+		err = m.front.meetAll(l, m.record)
+	}
+	if err != nil {
+		s.close()
+		<-l.client.Done()
+		return nil, err
+	}
+	return l, nil
+}
+
+// connect hands pipes over to the host of the session.
+func (m *member) connect() (s streams, err error) {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return s, err
+	}
+	defer theirIn.Close()
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		return s, errors.Join(err, in.Close())
+	}
+	defer theirOut.Close()
+	name := m.front.cfg.session
+	link, err := m.dir.Connect(session.Call{
+		Session: name, Program: m.program,
+		Host:   []string{"shelld", "host", "-session", name, "-dir", m.dir.Path()},
+		Client: session.Client{PID: os.Getpid(), Name: "shelld-mcp"}, In: theirIn, Out: theirOut,
+	})
+	if err != nil {
+		return s, errors.Join(err, in.Close(), out.Close())
+	}
+	return streams{in, out, link}, nil
+}
+
+// enter initializes a connection, as the client that this front end is in the session.
+func (m *member) enter(l *link, info *schema.InitializeResult) error {
+	if m.record == nil || !m.record.InPlace() {
+		claim, err := m.dir.Claim(m.front.cfg.session, claimKind)
+		if err != nil {
+			return err
+		}
+		m.record.close()
+		m.record = newRecord(claim)
+	}
+	keep := schema.OnDetachKeep
+	l.clientID = fmt.Sprintf("shelld-mcp-%d", m.record.Number)
+	p := m.params
+	p.Session = &schema.SessionParams{ClientID: &l.clientID, Jobs: &schema.SessionJobOptions{OnDetach: &keep}}
+	if err := initialize(l.client, p, info); err != nil {
+		return err
+	}
+	if info.Session == nil {
+		return fmt.Errorf("%s is of a version without sessions; install shelld and shelld-mcp of the same version", m.program)
+	}
+	err := m.admit(info)
+	if err != nil {
+		return err
+	}
+	m.was, err = m.record.begin(info.Session.ID, m.policyDigest())
+	m.id = info.Session.ID
+	return err
+}
+
+// returned connects again after the connection was lost, and has the next answer say what is left.
+func (m *member) returned(e *engine) (*link, error) {
+	m.streams.close()
+	reap(m.streams.link.Host)
+	before := m.id
+	var info schema.InitializeResult
+	m.front.jobs.clear()
+	l, err := m.join(e, &info)
+	if err != nil {
+		return nil, &lostError{fmt.Sprintf("the session %s is gone, and cannot be started again: %v", m.front.cfg.session, err), err}
+	}
+	m.front.news.returned(m.front.cfg.session, m.id != before)
+	return l, nil
+}
+
+// leaveTime is how long a host may take to let a client go.
+const leaveTime = 2 * time.Second
+
+// leave leaves the session. The jobs go on.
+func (m *member) leave(l *link) {
+	if !l.isLost() {
+		// A host that does not read, or does not answer, gets the end of its input instead.
+		late := time.AfterFunc(leaveTime, m.streams.close)
+		_ = l.client.Call(context.Background(), "session/detach", schema.SessionDetachParams{}, nil)
+		late.Stop()
+	}
+	m.streams.close()
+	<-l.client.Done()
+}
+
+// reap removes an ended host from the list of processes, if this process has started it.
+func reap(pid int) {
+	if pid <= 0 {
+		return
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return
+	}
+	go func() { _, _ = p.Wait() }() // An error means that it was reaped.
+}
