@@ -49,6 +49,7 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(client
 		}
 		return nil, errors.Join(explained("", err), e.end())
 	}
+	conn.Limit(e.info.Limits.MaxMessageBytes)
 	return e, e.client.Notify("initialized", struct{}{})
 }
 
