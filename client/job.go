@@ -19,6 +19,7 @@ type Job struct {
 	Info   schema.JobInfo // as of the start
 
 	client *Client
+	events []schema.EventName // that it was started with, for OnEvent
 
 	mu      sync.Mutex
 	waiting *string // the wait for input that the next Answer is for; nil: any
@@ -31,19 +32,33 @@ func (c *Client) Start(ctx context.Context, command Command, edit ...func(*schem
 	for _, f := range edit {
 		f(&p)
 	}
-	if p.Events == nil && or(p.WhenSlow, schema.WhenSlowSpool) == schema.WhenSlowBlock {
-		p.Events = c.withOutput() // A program waits only for a client that has asked for its output.
+	events := p.Events
+	if p.Events == nil {
+		events = c.base
+		if or(p.WhenSlow, schema.WhenSlowSpool) == schema.WhenSlowBlock {
+			p.Events = with(events, schema.EventNameOutput) // A program waits only for a client that has asked for its output.
+		}
 	}
-	r, err := Call[schema.JobStartResult](ctx, c, "job/start", p)
-	if err != nil {
+	var r schema.JobStartResult
+	if err := c.conn.call(ctx, "job/start", p, &r, callHooks{late: c.endLate}); err != nil {
 		c.abandon(err)
 		return nil, err
 	}
-	j := &Job{Handle: r.Job.Handle, Info: r.Job, client: c}
+	j := &Job{Handle: r.Job.Handle, Info: r.Job, client: c, events: events}
 	if r.Outcome != nil {
 		j.seen(*r.Outcome)
 	}
 	return j, nil
+}
+
+// endLate ends the job of a start that was given up, if the server starts it all the same.
+func (c *Client) endLate(sent *SentCall) {
+	var r schema.JobStartResult
+	if err := sent.Await(context.Background(), &r); err != nil {
+		c.abandon(err)
+		return
+	}
+	_ = c.Job(r.Job.Handle).Close() // Its caller has the error of the start.
 }
 
 // abandon ends a job that was started although the request has failed: its wait was cancelled, or the answer was too
@@ -55,12 +70,13 @@ func (c *Client) abandon(err error) {
 	}
 	var data struct{ Handle int64 }
 	if json.Unmarshal(e.Data, &data) == nil && data.Handle != 0 {
-		_ = (&Job{Handle: data.Handle, client: c}).Close() // The other error is the reason.
+		_ = c.Job(data.Handle).Close() // The other error is the reason.
 	}
 }
 
-// Job returns a job by its handle, such as that of an event.
-func (c *Client) Job(handle int64) *Job { return &Job{Handle: handle, client: c} }
+// Job returns a job by its handle, such as that of an event. It does not know the events that the params of its start
+// may have named: once its Output was read, OnEvent gets those of every job.
+func (c *Client) Job(handle int64) *Job { return &Job{Handle: handle, client: c, events: c.base} }
 
 // Write types text, as it is.
 func (j *Job) Write(ctx context.Context, text string, edit ...func(*schema.JobWriteParams)) error {
