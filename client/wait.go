@@ -92,6 +92,47 @@ func (o *Outcome) Text() string {
 	return text.String()
 }
 
+// Stdout returns the part of Text that is from the program's stdout, or from its terminal, which joins both streams.
+// With AsScreen it is empty.
+func (o *Outcome) Stdout() string {
+	return or(o.Output[string(schema.StreamPty)].Text, or(o.Output[string(schema.StreamStdout)].Text, ""))
+}
+
+// Stderr returns the part of Text that is from stderr. It is empty for a job on a terminal.
+func (o *Outcome) Stderr() string { return or(o.Output[string(schema.StreamStderr)].Text, "") }
+
+// Truncated reports whether the middle of a stream's output is left out: up to 16 KiB of each are returned, unless a
+// Fact sets MaxBytes.
+func (o *Outcome) Truncated() bool {
+	for _, output := range o.Output {
+		if output.Truncated != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// TimedOut reports whether the time of Within has ended the wait. The job goes on.
+func (o *Outcome) TimedOut() bool { return o.Reason == schema.OutcomeReasonTimeout }
+
+// ExitCode returns the exit code of a command that has ended with one. A command that has ended without, by a signal,
+// has the reason in Job.Exit.
+func (o *Outcome) ExitCode() (code int, ended bool) {
+	if o.Job.Exit == nil || o.Job.Exit.Code == nil {
+		return 0, false
+	}
+	return int(*o.Job.Exit.Code), true
+}
+
+// Question returns the program's wait for input that has ended this wait; nil: something else has.
+func (o *Outcome) Question() *Question {
+	w := o.Job.WaitingForInput
+	if o.Reason != schema.OutcomeReasonInput || w == nil {
+		return nil
+	}
+	return &Question{Prompt: or(w.Prompt, ""), Kind: or(w.Kind, ""), Text: o.Text(), Raw: *w, Outcome: o}
+}
+
 // Wait waits for the first of some facts, and returns the output since the last wait.
 func (j *Job) Wait(ctx context.Context, facts ...Fact) (*Outcome, error) {
 	w := wait(facts)
@@ -123,11 +164,11 @@ func (j *Job) Question(ctx context.Context) (*Question, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := o.Job.WaitingForInput
-	if o.Reason != schema.OutcomeReasonInput || w == nil {
+	q := o.Question()
+	if q == nil {
 		return nil, &QuestionError{Outcome: o}
 	}
-	return &Question{Prompt: or(w.Prompt, ""), Kind: or(w.Kind, ""), Text: o.Text(), Raw: *w, Outcome: o}, nil
+	return q, nil
 }
 
 // Answer types a line, and waits for some facts; by default until the program waits for input again, or has ended. The
