@@ -89,8 +89,8 @@ class Answer:
     """What ended the wait: "exit", "closed", "pattern", "input", "quietMs", "bytes", "port", "portInUse", "command",
     "timeout" or "patternFailed"."""
     text: str
-    """The output since the last wait, without escape sequences, and behind answer without the echo of the line. Of a
-    job on pipes it is stderr and then stdout."""
+    """The output since the last wait, without escape sequences; behind answer that since the line, without its echo. Of
+    a job on pipes it is stderr and then stdout."""
     match: Optional[protocol.Match]
     """What the pattern or the port has found."""
     question: Optional[protocol.WaitingForInput]
