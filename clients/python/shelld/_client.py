@@ -393,28 +393,40 @@ class AsyncJob:
         answer = await self.wait(exit=True, timeout=None)
         return cast("protocol.Exit", answer.exit)
 
-    async def wait(self, *, timeout: Optional[float] = 30, screen: bool = False, **until: Unpack[Until]) -> Answer:
+    async def wait(
+        self, *, timeout: Optional[float] = 30, screen: bool = False, maxBytes: Optional[int] = None, **until: Unpack[Until]
+    ) -> Answer:
         """Waits for one of the conditions, or the job's end, or the time limit: reason says which it was.
 
         The conditions: exit=True, closed=True, pattern="ready", input=True, port=8080, quiet=0.5, bytes=1, command=ID.
-        screen: the pattern looks at the screen, and the answer has the screen in place of the output.
+        screen: the pattern looks at the screen, and the answer has the screen in place of the output. maxBytes: the
+        answer has so much of each stream at most, head and tail.
         """
-        wait = _results.wait_of(until, timeout, screen)
+        wait = _results.wait_of(until, timeout, screen, maxBytes)
         outcome = (await self._request("job/wait", cast(Dict[str, Any], wait)))["outcome"]
         return _results.answer_of(outcome)
 
-    async def question(self, timeout: Optional[float] = 30) -> Answer:
+    async def question(self, timeout: Optional[float] = 30, *, maxBytes: Optional[int] = None) -> Answer:
         """Waits until the program asks for input: prompt has its question, and reason is "input" or "exit"."""
-        return await self.wait(timeout=timeout, input=True)
+        return await self.wait(timeout=timeout, maxBytes=maxBytes, input=True)
 
     async def answer(
-        self, line: str, *, timeout: Optional[float] = 30, screen: bool = False, secret: bool = False, **until: Unpack[Until]
+        self,
+        line: str,
+        *,
+        timeout: Optional[float] = 30,
+        screen: bool = False,
+        secret: bool = False,
+        maxBytes: Optional[int] = None,
+        **until: Unpack[Until],
     ) -> Answer:
         """Types a line, and waits until the program asks again or has ended, or for the conditions of wait.
 
         text is what it wrote meanwhile. secret keeps the line out of logs, events and files.
         """
-        wait = _results.wait_of(until or {"input": True}, timeout, screen)
+        if not until.keys() - {"from_"}:
+            until["input"] = True
+        wait = _results.wait_of(until, timeout, screen, maxBytes)
         params: Dict[str, Any] = {"input": line, "appendNewline": True, "secret": secret, "wait": wait}
         return _results.answer_of((await self._request("job/write", params))["outcome"])
 

@@ -207,6 +207,42 @@ class Jobs(unittest.IsolatedAsyncioTestCase):
             self.assertIsNone(answer.question)
             self.assertEqual((answer.reason, answer.exit["code"], answer.text, answer.prompt), ("exit", 0, "Ada is 36\n", ""))
 
+    async def test_answer_counts_from(self):
+        """A place from which output counts is no condition: the wait is for the next question all the same."""
+        async with self.shelld.start("echo Ready; read x; read y") as job:
+            await job.question()
+            answer = await job.answer("1", from_="start", timeout=5)
+            self.assertEqual((answer.reason, answer.text), ("input", "Ready\n"))
+
+    async def test_streams_of_an_answer(self):
+        async with self.shelld.start("echo Name; echo warn >&2; read n; echo $n; exit 3", mode="pipe", stdin="open") as job:
+            answer = await job.question()
+            self.assertEqual((answer.stdout, answer.stderr, answer.text), ("Name\n", "warn\n", "warn\nName\n"))
+            self.assertEqual((answer.exit_code, answer.timed_out, answer.truncated), (None, False, False))
+            answer = await job.answer("Ada")
+            self.assertEqual((answer.stdout, answer.stderr, answer.exit_code), ("Ada\n", "", 3))
+        async with self.shelld.start("echo out; echo err >&2; kill -KILL $$") as job:
+            answer = await job.question()
+            self.assertEqual((answer.stdout, answer.stderr, answer.exit_code), ("out\nerr\n", "", None))
+        async with self.shelld.start("echo begun; sleep 1000", mode="pipe") as job:
+            await job.wait(pattern="begun\n")
+            answer = await job.question(0.05)
+            self.assertEqual((answer.stdout, answer.exit_code, answer.timed_out), ("", None, True))
+
+    async def test_truncated_answer(self):
+        """stderr alone is longer than the limit."""
+        async with self.shelld.start("echo 1; seq 20000 >&2; read x; seq 20000", mode="pipe", stdin="open") as job:
+            answer = await job.question()
+            self.assertEqual((answer.truncated, answer.stdout), (True, "1\n"))
+            self.assertLess(len(answer.stderr), 17000)
+            whole = "".join(f"{number}\n" for number in range(1, 20001))
+            answer = await job.wait(input=True, from_="start", maxBytes=len(whole))
+            self.assertEqual((answer.truncated, answer.stderr), (False, whole))
+            answer = await job.answer("", maxBytes=len(whole))
+            self.assertEqual((answer.truncated, answer.stdout), (False, whole))
+        async with self.shelld.start("echo 1; echo 2") as job:
+            self.assertTrue((await job.question(maxBytes=2)).truncated)
+
     async def test_no_question(self):
         """The job's state may have a waitingForInput that says that it does not wait."""
         job = {"waitingForInput": {"waiting": False, "why": "it computes"}}

@@ -1,0 +1,25 @@
+"""An agent's shell tool: begins a command, or goes on with one, and returns what the agent has to know."""
+from shelld import connect
+
+
+def shell_tool(shelld, command=None, job=None, input=None, timeout=30, terminal=False):
+    if command is not None:
+        place = {"mode": "pty"} if terminal else {"mode": "pipe", "stdin": "open"}
+        running = shelld.start(command, **place)
+    else:
+        running = shelld.job(job)
+    if input is None:
+        answer = running.question(timeout)
+    else:
+        answer = running.answer(input, timeout=timeout, from_="unread")
+    return {
+        "stdout": answer.stdout, "stderr": answer.stderr, "truncated": answer.truncated, "timed_out": answer.timed_out,
+        "prompt": answer.prompt if answer.question else None, "exit_code": answer.exit_code,
+        "signal": answer.exit["signal"] if answer.exit else None, "job": running.handle,
+    }
+
+
+with connect() as shelld:
+    asked = shell_tool(shelld, 'echo careful >&2; printf "Name? "; read n; echo "Hello, $n"; exit 3')
+    print(asked)
+    print(shell_tool(shelld, job=asked["job"], input="Ada"))
