@@ -7,6 +7,7 @@ import type {
   JobState, JobSubscribeParams, JobSubscribeResult, JobWriteParams, KillReport, SignalTarget, Stream,
 } from './protocol.js';
 import { ExitError, type Shelld } from './shelld.js';
+import { readable, writable, type ReadableOptions } from './stream.js';
 import { answerOf, waitParams, type Answer, type Until, type WaitOptions } from './wait.js';
 
 export interface ExecOptions extends Omit<JobExecParams, 'handle' | 'command' | '_meta'> {
@@ -143,6 +144,19 @@ export class Job implements AsyncDisposable {
   /** Reads the output line by line, as output() does. */
   lines(options: LineOptions = {}): AsyncGenerator<string, void, void> {
     return readLines(this, options);
+  }
+
+  /** The output's bytes as a web stream: what output() reads, at the pace of the stream's reader. An error if bytes are lost. */
+  readable(options: ReadableOptions = {}): ReadableStream<Uint8Array> {
+    return readable(this, options);
+  }
+
+  /**
+   * The input as a web stream, for a job on a terminal or with `stdin: 'open'`. Its close() ends the input, as
+   * `write({ eof: true })` does; its abort() withdraws what the kernel has not taken, and leaves the input open.
+   */
+  writable(): WritableStream<string | Uint8Array> {
+    return writable(this);
   }
 
   /** Connects the job with a terminal, such as one of xterm.js, which shows it, types into it and answers its queries. */

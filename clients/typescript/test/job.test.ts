@@ -17,6 +17,23 @@ test('wait tells which fact held', async (t) => {
   await job.closed;
 });
 
+test('an answer has the streams apart, the exit code, and whether output or time ran out', async (t) => {
+  const shelld = await client(t);
+  const all = 'seq 2000; echo err >&2; read x; seq 3; exit 7';
+  await using piped = await shelld.start(all, { mode: 'pipe', stdin: 'open' });
+  await using terminal = await shelld.start(all);
+  for (const [job, stderr] of [[piped, 'err\n'], [terminal, '']] as const) {
+    await job.question({ maxBytes: 0 });
+    const asks = await job.question({ from: job === piped ? { stdout: 0, stderr: 0 } : 0, maxBytes: 1000 });
+    assert.match(asks.stdout, /^1\n2\n[^]*left out[^]*\n2000\n/);
+    assert.deepEqual([asks.stderr, asks.exitCode, asks.timedOut, asks.truncated], [stderr, null, false, true]);
+    const late = await job.wait({ exit: true }, { timeoutMs: 0 });
+    assert.deepEqual([late.stdout, late.stderr, late.exitCode, late.timedOut, late.truncated], ['', '', null, true, false]);
+    const { stdout, stderr: rest, exitCode, timedOut, truncated } = await job.answer('');
+    assert.deepEqual([stdout, rest, exitCode, timedOut, truncated], ['1\n2\n3\n', '', 7, false, false]);
+  }
+});
+
 test('answer: a question that is over is not answered', async (t) => {
   const shelld = await client(t);
   await using job = await shelld.start('read -p "first " a; read -p "second " b; echo "$a $b"');
