@@ -33,8 +33,9 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended with exit code 0."""
-        return self.exit_code == 0
+        """Whether it ended by itself, with exit code 0: a command that was ended may have it as well."""
+        end = self.raw["exit"]
+        return bool(end) and end["reason"] == "exited" and self.exit_code == 0 and not self.timed_out
 
 
 def result_of(raw: protocol.JobRunResult) -> Result:
@@ -66,8 +67,8 @@ class Execution:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended with exit code 0."""
-        return self.exit_code == 0
+        """Whether it ended by itself, with exit code 0."""
+        return self.exit_code == 0 and not self.timed_out
 
 
 def execution_of(raw: protocol.JobExecResult) -> Execution:
@@ -312,6 +313,9 @@ def failure_of(command: object, raw: Mapping[str, Any], result: Union[Result, Ex
         how = f"was ended by {result.signal}"
     elif result.timed_out:
         how = "did not end in time"
+    elif isinstance(result, Result) and result.exit_code == 0:
+        end = result.raw["exit"]
+        how = f"was ended: {end['reason'] if end else 'unknown'}"
     else:
         how = f"ended with exit code {result.exit_code}"
     text = (result.stderr or result.stdout) if isinstance(result, Result) else result.output

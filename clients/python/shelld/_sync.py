@@ -176,6 +176,10 @@ class Job:
         """Types a line, and waits until the program asks again or has ended, or for the conditions of wait.
 
         text is what it wrote meanwhile. secret keeps the line out of logs, events and files.
+
+        Once the program was waited for or answered, the line is typed only if it still waits for the input that was
+        reported last: a question that came after a timeout, and that nobody has seen, gets no answer. The RequestError
+        is "inputNotExpected" then: call question() first, or use write() to type ahead.
         """
         return self._loop.call(self._async.answer(line, timeout=timeout, screen=screen, secret=secret, maxBytes=maxBytes, **until))
 
