@@ -214,8 +214,8 @@ class Until(TypedDict, total=False):
     """An ECMAScript regular expression is found in the output; of a compiled one the flags i, m and s count."""
     port: int
     """The job listens on this TCP port; 0: on any. If another process does: reason "portInUse"."""
-    input: bool
-    """The program waits for input."""
+    input: Union[bool, protocol.InputCondition]
+    """The program waits for input; with {"kinds": [...]} of one of these kinds."""
     exit: bool
     """The job's command has ended."""
     closed: bool
