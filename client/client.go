@@ -27,14 +27,15 @@ type Options struct {
 	// Initialize are the params of initialize. The client sets the protocol's version and its own capabilities in them.
 	Initialize schema.InitializeParams
 
-	// OnSecret returns the password that a program asks for; a person should type it. An error declines. ctx is done
-	// when the answer is no longer wanted.
+	// OnSecret returns the password that a program asks for; a person should type it. An error declines, and so does a
+	// password that is too long for a message: the server logs it. ctx is done when the answer is no longer wanted.
 	OnSecret func(ctx context.Context, ask schema.ClientSecretParams) (string, error)
 	// OnConfirm returns whether an action that Initialize.Options.Confirm names may be done. An error denies it.
 	OnConfirm func(ctx context.Context, ask schema.ClientConfirmParams) (schema.ConfirmOutcome, error)
 	// OnEvent gets the events of Initialize.Options.Events of every job, in order, or by default all but output and
-	// screenChanged. It is called by a goroutine of its own: events wait in memory meanwhile, and it may make calls,
-	// except Close, which waits for it.
+	// screenChanged. Of a job whose start has set Events in its params, it gets those, but output only if it gets that of
+	// every job. It is called by a goroutine of its own: events wait in memory meanwhile, and it may make calls, except
+	// Close, which waits for it.
 	OnEvent func(Event)
 	// Trace gets every message in either direction. It must not call the client. It may be called with a sent and with a
 	// received message at the same time.
@@ -47,7 +48,8 @@ type Options struct {
 // A Client is a server with the one client that speaks to it. Its methods may be called from any goroutine.
 //
 // Goroutines: those of its [Conn]; one that calls OnEvent, if that is set; of a server that is a process one that reads
-// its stderr, and one that waits for its end. All of them end with the server, and Close waits for that.
+// its stderr, and one that waits for its end. All of them end with the server, and Close waits for that. A Start that
+// was given up has one that ends with the answer, or with the server.
 type Client struct {
 	Info schema.InitializeResult // the result of initialize
 
@@ -245,13 +247,12 @@ func answerer(o Options) Answerer {
 func (c *Client) event(e Event) {
 	switch name := schema.EventName(strings.TrimPrefix(e.Method, "job/")); name {
 	case schema.EventNameOutput:
-		if c.feed(e, false) || !c.wants(name) {
+		if taken, _ := c.feed(e, false); taken || !c.wants(name) {
 			return // Output in a feed is acknowledged by its reader alone.
 		}
 	case schema.EventNameExited, schema.EventNameClosed:
-		c.feed(e, true)
-		if !c.wants(name) {
-			return
+		if _, f := c.feed(e, true); f != nil && !slices.Contains(f.events, name) {
+			return // Only the loop over the job's output has asked for it.
 		}
 	}
 	if c.events != nil {
@@ -281,7 +282,7 @@ func (c *Client) wants(name schema.EventName) bool { return slices.Contains(c.ba
 // $/cancelRequest; the error is then that of ctx, and an *Error of the kind canceled. A request that was answered all
 // the same has its result. A server that neither reads nor answers is given up after a few seconds.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
-	return c.conn.call(ctx, method, params, result, nil)
+	return c.conn.call(ctx, method, params, result, callHooks{})
 }
 
 // Notify sends a notification. It waits while the server does not read its input.

@@ -258,8 +258,10 @@ func (c *Conn) ask(ctx context.Context, rpc *jsonrpc2.Conn, id jsonrpc2.ID, meth
 			return
 		}
 		if err == nil {
-			_ = rpc.Reply(ctx, id, result)
-			return
+			err = rpc.Reply(ctx, id, result)
+			if _, long := errors.AsType[*TooLongError](err); !long {
+				return
+			}
 		}
 		refusal, ok := errors.AsType[*Error](err)
 		if !ok {
@@ -291,9 +293,15 @@ func (c *Conn) withdrawn(params json.RawMessage) {
 // cancelTime is how long a call waits for its answer after its context is done: a server answers at once.
 const cancelTime = 5 * time.Second
 
+// callHooks are functions that call calls. Each may be nil.
+type callHooks struct {
+	mark func()          // see send
+	late func(*SentCall) // called, in a goroutine of its own, with a request that is given up and may still be answered
+}
+
 // call is Call for a server that may no longer answer: after its context is done, it waits for cancelTime. The error of
 // a cancelled request is then that of ctx too.
-func (c *Conn) call(ctx context.Context, method string, params, result any, mark func()) error {
+func (c *Conn) call(ctx context.Context, method string, params, result any, hooks callHooks) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s was not sent: %w", method, ended(ctx))
 	}
@@ -303,12 +311,16 @@ func (c *Conn) call(ctx context.Context, method string, params, result any, mark
 	}
 	written, unread := make(chan dispatch), make(chan struct{})
 	go func() {
-		sent, err := c.send(method, params, mark)
+		sent, err := c.send(method, params, hooks.mark)
 		select {
 		case written <- dispatch{sent, err}:
 		case <-unread:
-			if err == nil {
-				_ = sent.withdraw() // Nothing waits for the answer.
+			if err != nil {
+				return
+			}
+			_ = sent.withdraw() // An error means that the server has ended.
+			if hooks.late != nil {
+				hooks.late(sent)
 			}
 		}
 	}()
@@ -329,6 +341,9 @@ func (c *Conn) call(ctx context.Context, method string, params, result any, mark
 		return sent.err
 	}
 	err := sent.await(ctx, cancelTime, result)
+	if err == errUnanswered && hooks.late != nil {
+		go hooks.late(sent.SentCall)
+	}
 	if ctx.Err() != nil && (KindOf(err) == schema.KindCanceled || err == errUnanswered) {
 		return fmt.Errorf("%s: %w: %w", method, ended(ctx), err)
 	}

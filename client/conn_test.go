@@ -101,6 +101,17 @@ func TestServerAsks(t *testing.T) {
 	}
 }
 
+// TestLongAnswer: an answer that the server would skip is an error answer instead.
+func TestLongAnswer(t *testing.T) {
+	p := newPeer(t, noEvent(t))
+	p.conn.Limit(300)
+	p.conn.Answer(func(context.Context, string, json.RawMessage) (any, error) {
+		return schema.ClientSecretResult{Value: new(strings.Repeat("x", 300))}, nil
+	})
+	p.says(`{"jsonrpc":"2.0","id":"s1","method":"client/secret","params":{}}`)
+	p.hears(`{"id":"s1","error":{"code":-32603,"message":"the message has 349 bytes, and the server takes at most 300: send it in parts or by a file, or raise limits.maxMessageBytes of initialize","data":{"kind":"internalError"}},"jsonrpc":"2.0"}`)
+}
+
 // TestEventsInOrder: events, unknown ones too, come in order, and as they were spelled; an answer comes after those
 // before it.
 func TestEventsInOrder(t *testing.T) {

@@ -8,8 +8,9 @@
 // [Start] starts a server as a child process; [Connect] uses given streams; package client/inprocess has a server in
 // this process. [Client.Run] runs a command to its end. [Client.Start] starts a [Job]: Output and Lines range over its
 // output, Wait waits for facts, Question and Answer lead a dialogue, Exec runs commands in a shell that remembers,
-// Press and Screen drive full-screen programs. [Call] makes every other call of the protocol; the types are those of
-// package schema, and functions that edit params give access to all of their members.
+// Press and Screen drive full-screen programs. The [Outcome] of a wait has output, exit code and question. [Call] makes
+// every other call of the protocol; the types are those of package schema, and functions that edit params give access
+// to all of their members.
 //
 // # Cancellation and clean-up
 //

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"shelld.dev/shelld/schema"
@@ -19,9 +18,9 @@ type Job struct {
 	Info   schema.JobInfo // as of the start
 
 	client *Client
+	events []schema.EventName // that it was started with, for OnEvent
 
-	mu      sync.Mutex
-	waiting *string // the wait for input that the next Answer is for; nil: any
+	questions questions
 }
 
 // Start starts a job, on a terminal unless the params are edited to say otherwise. If ctx is done while the server
@@ -31,19 +30,33 @@ func (c *Client) Start(ctx context.Context, command Command, edit ...func(*schem
 	for _, f := range edit {
 		f(&p)
 	}
-	if p.Events == nil && or(p.WhenSlow, schema.WhenSlowSpool) == schema.WhenSlowBlock {
-		p.Events = c.withOutput() // A program waits only for a client that has asked for its output.
+	events := p.Events
+	if p.Events == nil {
+		events = c.base
+		if or(p.WhenSlow, schema.WhenSlowSpool) == schema.WhenSlowBlock {
+			p.Events = with(events, schema.EventNameOutput) // A program waits only for a client that has asked for its output.
+		}
 	}
-	r, err := Call[schema.JobStartResult](ctx, c, "job/start", p)
-	if err != nil {
+	var r schema.JobStartResult
+	if err := c.conn.call(ctx, "job/start", p, &r, callHooks{late: c.endLate}); err != nil {
 		c.abandon(err)
 		return nil, err
 	}
-	j := &Job{Handle: r.Job.Handle, Info: r.Job, client: c}
-	if r.Outcome != nil {
-		j.seen(*r.Outcome)
+	j := &Job{Handle: r.Job.Handle, Info: r.Job, client: c, events: events}
+	if r.Outcome != nil && p.Wait != nil {
+		j.seen(*r.Outcome, p.Wait.Until)
 	}
 	return j, nil
+}
+
+// endLate ends the job of a start that was given up, if the server starts it all the same.
+func (c *Client) endLate(sent *SentCall) {
+	var r schema.JobStartResult
+	if err := sent.Await(context.Background(), &r); err != nil {
+		c.abandon(err)
+		return
+	}
+	_ = c.Job(r.Job.Handle).Close() // Its caller has the error of the start.
 }
 
 // abandon ends a job that was started although the request has failed: its wait was cancelled, or the answer was too
@@ -55,12 +68,15 @@ func (c *Client) abandon(err error) {
 	}
 	var data struct{ Handle int64 }
 	if json.Unmarshal(e.Data, &data) == nil && data.Handle != 0 {
-		_ = (&Job{Handle: data.Handle, client: c}).Close() // The other error is the reason.
+		_ = c.Job(data.Handle).Close() // The other error is the reason.
 	}
 }
 
-// Job returns a job by its handle, such as that of an event.
-func (c *Client) Job(handle int64) *Job { return &Job{Handle: handle, client: c} }
+// Job returns a job of this server by its handle: that of an event, of job/list, or of the result of Run (Raw.Job.Handle),
+// whose background processes live on. Its Info is empty; that of job/get is not. It does not know the questions that
+// another Job has seen: keep the Job of Start to lead a dialogue. Nor does it know the events that the params of its start
+// may have named: once its Output was read, OnEvent gets those of every job.
+func (c *Client) Job(handle int64) *Job { return &Job{Handle: handle, client: c, events: c.base} }
 
 // Write types text, as it is.
 func (j *Job) Write(ctx context.Context, text string, edit ...func(*schema.JobWriteParams)) error {
@@ -76,14 +92,14 @@ func (j *Job) Press(ctx context.Context, keys ...string) error {
 	return j.client.Call(ctx, "job/write", schema.JobWriteParams{Handle: handleID(j.Handle), Keys: keys}, nil)
 }
 
-// Exec runs a command in a job that is a [Shell], and returns its output and its end. The shell keeps its directory,
-// variables and functions. If ctx is done first, the command is interrupted.
-func (j *Job) Exec(ctx context.Context, command string, edit ...func(*schema.JobExecParams)) (*schema.JobExecResult, error) {
-	p := schema.JobExecParams{Handle: handleID(j.Handle), Command: command, TimeoutMs: schema.NullOf[int64](), OnTimeout: new(schema.ExecTimeoutInterrupt)}
-	for _, f := range edit {
-		f(&p)
-	}
-	return Call[schema.JobExecResult](ctx, j.client, "job/exec", p)
+// EOF ends the input: a terminal gets its end-of-file character, as by Ctrl-D, and an open stdin of pipes is closed.
+func (j *Job) EOF(ctx context.Context) error {
+	return j.client.Call(ctx, "job/write", schema.JobWriteParams{Handle: handleID(j.Handle), Eof: new(true)}, nil)
+}
+
+// Signal sends a signal, such as INT, to the terminal's foreground processes; of a job on pipes, see job/signal.
+func (j *Job) Signal(ctx context.Context, name string) error {
+	return j.client.Call(ctx, "job/signal", schema.JobSignalParams{Handle: handleID(j.Handle), Signal: name}, nil)
 }
 
 // Screen returns the screen of the terminal, as text.

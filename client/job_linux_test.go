@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -317,6 +318,17 @@ func TestExitStatus(t *testing.T) {
 	equal(t, "signal", r.Signal, "SIGKILL")
 	equal(t, "code", r.Code, -1)
 	equal(t, "error", fmt.Sprint(r.Err()), "the command was ended: signaled (SIGKILL)")
+	r, err = c.Run(t.Context(), client.Line("trap 'exit 0' TERM; while :; do sleep 0.01; done"), func(p *schema.JobRunParams) { p.KillAfterMs = new(int64(200)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "code", r.Code, 0)
+	contains(t, "error", fmt.Sprint(r.Err()), "the command was ended: timeout (status 0)")
+	r, err = c.Run(t.Context(), client.Argv("true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "error", r.Err(), nil)
 	_, err = c.Run(t.Context(), client.Argv("gti"))
 	equal(t, "kind", client.KindOf(err), schema.KindCommandNotFound)
 }
@@ -412,12 +424,90 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
+// TestLongSecret: a password that is too long for a message is declined, and the server logs why.
+func TestLongSecret(t *testing.T) {
+	log, stderr := io.Pipe()
+	c := start(t, client.Options{
+		Stderr: stderr,
+		OnSecret: func(context.Context, schema.ClientSecretParams) (string, error) {
+			return strings.Repeat("x", 1<<20), nil
+		},
+		Initialize: schema.InitializeParams{Options: &schema.Options{
+			Limits: &schema.LimitOptions{MaxMessageBytes: new(int64(1 << 20))},
+		}},
+	})
+	if _, err := c.Start(t.Context(), client.Line("read -s -p 'Password: ' p")); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewReader(log); ; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(line, "counts as declined") {
+			contains(t, "log", line, "takes at most 1048576")
+			break
+		}
+	}
+	_ = log.Close() // Copying goes on, and fails.
+}
+
+// TestEventsDuringLoop: a loop over the output of a job adds events, and leaves OnEvent those that the job's start has
+// named.
+func TestEventsDuringLoop(t *testing.T) {
+	events := make(chan string, 100)
+	c := start(t, client.Options{
+		OnEvent:    func(e client.Event) { events <- e.Method },
+		Initialize: schema.InitializeParams{Options: &schema.Options{Events: []string{"started", "exited"}}},
+	})
+	j, err := c.Start(t.Context(), client.Line("echo one; read x; echo two; read x; echo three"), func(p *schema.JobStartParams) {
+		p.Watch = []schema.Watch{{Pattern: "one|two|three"}}
+		p.Events = []schema.EventName{schema.EventNamePatternMatched, schema.EventNameClosed}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, err := range j.Lines(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line == "two" {
+			break
+		}
+		if line == "one" {
+			equal(t, "event", <-events, "job/patternMatched")
+			if err := j.Write(t.Context(), "\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	equal(t, "event", <-events, "job/patternMatched")
+	if err := j.Write(t.Context(), "\n"); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "event", <-events, "job/patternMatched")
+	equal(t, "event", <-events, "job/closed")
+
+	j, err = c.Start(t.Context(), client.Line("true")) // It has the events of every job.
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range j.Output(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	equal(t, "event", <-events, "job/started")
+	equal(t, "event", <-events, "job/exited")
+}
+
 // TestGapInLines: the line around a gap is two lines.
 func TestGapInLines(t *testing.T) {
 	c := start(t, client.Options{Initialize: schema.InitializeParams{Options: &schema.Options{
-		Limits: &schema.LimitOptions{SpoolMemoryBytes: new(int64(1 << 20))},
+		Persist: &schema.PersistOptions{Mode: new(schema.PersistModeMemory)},
+		Limits:  &schema.LimitOptions{SpoolMemoryBytes: new(int64(1 << 20))},
 	}}})
-	j, err := c.Start(t.Context(), client.Line("seq 7000000"), onPipes)
+	j, err := c.Start(t.Context(), client.Line("seq 1000000"), onPipes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,7 +526,7 @@ func TestGapInLines(t *testing.T) {
 		kept += len(chunk.Text)
 		text += chunk.Text
 	}
-	if gaps == 0 || int64(kept)+gaps != 54_888_896 {
+	if gaps == 0 || int64(kept)+gaps != 6_888_896 {
 		t.Errorf("%d bytes, and %d in gaps", kept, gaps)
 	}
 	got, want := slices.Collect(lines(t, j)), strings.Split(strings.TrimSuffix(text, "\n"), "\n")

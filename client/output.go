@@ -25,7 +25,11 @@ type Chunk struct {
 // that a feed stays short.
 type feed struct {
 	*queue[piece]
-	live bool // guarded by Client.mu: the server has answered job/subscribe; earlier events are not for this feed
+	events []schema.EventName // the events of the job that OnEvent gets
+
+	// Guarded by Client.mu:
+	live bool // the server has answered job/subscribe; earlier events are not for this feed
+	left bool // the loop has ended, and the server has not answered the request that ends its subscription
 }
 
 // A piece is an event in a feed: output, or its end.
@@ -34,35 +38,36 @@ type piece struct {
 	end bool
 }
 
-// open makes a feed for a job.
-func (c *Client) open(handle int64) (*feed, error) {
+// open makes the feed of a job.
+func (j *Job) open() (*feed, error) {
+	c := j.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.feeds[handle] != nil {
-		return nil, fmt.Errorf("the output of job %d is being read already: range over it once at a time", handle)
+	if f := c.feeds[j.Handle]; f != nil && !f.left {
+		return nil, fmt.Errorf("the output of job %d is being read already: range over it once at a time", j.Handle)
 	}
-	f := &feed{queue: newQueue[piece]()}
-	c.feeds[handle] = f
+	f := &feed{queue: newQueue[piece](), events: j.events}
+	c.feeds[j.Handle] = f
 	return f, nil
 }
 
-// feed adds an event to the feed of its job. It returns false if there is none.
-func (c *Client) feed(e Event, end bool) bool {
+// feed returns the feed of an event's job, nil if there is none. If the feed is live, it gets the event.
+func (c *Client) feed(e Event, end bool) (taken bool, f *feed) {
 	c.mu.Lock()
 	none := len(c.feeds) == 0
 	c.mu.Unlock()
 	p := piece{end: end}
 	if none || e.Decode(&p.JobOutputParams) != nil { // Of the ends, only the handle is read.
-		return false
+		return false, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := c.feeds[p.Handle]
+	f = c.feeds[p.Handle]
 	if f == nil || !f.live {
-		return false
+		return false, f
 	}
 	f.put(p)
-	return true
+	return true, f
 }
 
 // Lossless is an edit for Client.Start: from its first byte on, the program waits until its output is read. Without it,
@@ -79,12 +84,12 @@ func Lossless(p *schema.JobStartParams) { p.WhenSlow = new(schema.WhenSlowBlock)
 // The loop gets an error at most once, as its last item: that of ctx, or a *GoneError.
 func (j *Job) Output(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		f, err := j.client.open(j.Handle)
+		f, err := j.open()
 		if err != nil {
 			yield(Chunk{}, err)
 			return
 		}
-		defer j.leave(ctx)
+		defer j.leave(ctx, f)
 		state, err := j.subscribe(ctx, f)
 		if KindOf(err) == schema.KindJobExited { // Its last event was sent: all of its output is stored.
 			j.stored(ctx, yield)
@@ -122,13 +127,14 @@ func (j *Job) Output(ctx context.Context) iter.Seq2[Chunk, error] {
 // output that belongs before it, from those of the feed.
 func (j *Job) subscribe(ctx context.Context, f *feed) (*schema.JobState, error) {
 	c := j.client
-	p := schema.JobSubscribeParams{Handle: handleID(j.Handle), From: json.RawMessage(`"start"`), WhenSlow: new(schema.WhenSlowBlock), Events: c.withOutput()}
+	p := schema.JobSubscribeParams{Handle: handleID(j.Handle), From: json.RawMessage(`"start"`), WhenSlow: new(schema.WhenSlowBlock)}
+	p.Events = with(j.events, schema.EventNameOutput, schema.EventNameExited, schema.EventNameClosed)
 	var r schema.JobSubscribeResult
-	err := c.conn.call(ctx, "job/subscribe", p, &r, func() {
+	err := c.conn.call(ctx, "job/subscribe", p, &r, callHooks{mark: func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		f.live = true
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -138,31 +144,40 @@ func (j *Job) subscribe(ctx context.Context, f *feed) (*schema.JobState, error) 
 	return r.Job, nil
 }
 
-// withOutput returns the events of a job whose output is read.
-func (c *Client) withOutput() []schema.EventName {
-	names := slices.Clone(c.base)
-	for _, name := range []schema.EventName{schema.EventNameOutput, schema.EventNameExited, schema.EventNameClosed} {
-		if !c.wants(name) {
-			names = append(names, name)
+// with returns events, with those of more that are not among them.
+func with(events []schema.EventName, more ...schema.EventName) []schema.EventName {
+	all := slices.Clone(events)
+	for _, name := range more {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
 		}
 	}
-	return names
+	return all
 }
 
-// leave ends the reading of the output. Nothing waits for the answer: output that comes before it has no feed,
-// and is dropped.
-func (j *Job) leave(ctx context.Context) {
+// leave ends the reading of the output: the job's events are again those from before the loop. Nothing waits for the
+// answer: until then, the feed drops the events that only the loop has asked for.
+func (j *Job) leave(ctx context.Context, f *feed) {
 	c := j.client
 	c.mu.Lock()
-	delete(c.feeds, j.Handle)
+	f.live, f.left = false, true
 	c.mu.Unlock()
+	f.take() // Memory for a feed that may stay for a while.
+	answered := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.feeds[j.Handle] == f { // Otherwise the next loop has begun.
+			delete(c.feeds, j.Handle)
+		}
+	}
 	// An error means that the server, or the job, has ended.
 	soon(ctx, cancelTime, func() {
-		if len(c.base) == 0 {
-			_, _ = c.conn.Send("job/unsubscribe", schema.JobUnsubscribeParams{Handle: handleID(j.Handle)})
+		if len(j.events) == 0 {
+			_, _ = c.conn.send("job/unsubscribe", schema.JobUnsubscribeParams{Handle: handleID(j.Handle)}, answered)
 			return
 		}
-		_, _ = c.conn.Send("job/subscribe", schema.JobSubscribeParams{Handle: handleID(j.Handle), Events: c.base, WhenSlow: new(schema.WhenSlowSpool)})
+		p := schema.JobSubscribeParams{Handle: handleID(j.Handle), Events: j.events, WhenSlow: new(schema.WhenSlowSpool)}
+		_, _ = c.conn.send("job/subscribe", p, answered)
 	})
 }
 

@@ -51,7 +51,7 @@ func (l *lane) askNowLocked() {
 // secretAnswered handles the answer to client/secret. It logs nothing of the value.
 func (s *Server) secretAnswered(j *jobs.Job, waitID string, result, failure json.RawMessage) {
 	if failure != nil {
-		s.log.Debug("client/secret was refused", "job", j.ID())
+		s.log.Warn("client/secret was answered with an error, and counts as declined", "job", j.ID(), "why", clip(string(failure), 500))
 		return
 	}
 	value, err := readSecret(result)

@@ -23,9 +23,10 @@ type Server struct {
 	Out io.ReadCloser  // the output of the server; it ends with the server
 	In  io.WriteCloser // the input of the server: its end ends the server
 
-	stop context.CancelFunc
-	over chan struct{} // closed when the server has ended and released everything
-	err  error         // error of the end; read only after over is closed
+	manager *jobs.Manager
+	stop    context.CancelFunc
+	over    chan struct{} // closed when the server has ended and released everything
+	err     error         // error of the end; read only after over is closed
 }
 
 // ErrNoJobs is the error on a system without any job mode.
@@ -43,7 +44,7 @@ func Serve(o rpc.Options) (*Server, error) {
 	theirIn, in := io.Pipe()
 	out, theirOut := io.Pipe()
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{Out: out, In: in, stop: stop, over: make(chan struct{})}
+	s := &Server{Out: out, In: in, manager: m, stop: stop, over: make(chan struct{})}
 	go func() {
 		defer close(s.over)
 		defer stop()
@@ -60,16 +61,35 @@ func (s *Server) Stop() { s.stop() }
 // Over returns a channel that is closed when the server has ended and released everything.
 func (s *Server) Over() <-chan struct{} { return s.over }
 
+// endSlack is how long the server and the connection may take to end, besides the grace that the jobs get.
+const endSlack = 15 * time.Second
+
 // End shuts down the server, and with it all jobs, by a connection that uses its pipes. It returns when everything is
-// released, and the error of that.
+// released, and the error of that. A server that does not end in time is stopped, which is an error, and so is a
+// connection that does not read on. No request may be in flight that initializes the server.
 func (s *Server) End(c *client.Conn) error {
-	// Errors do not matter: the end of its input ends the server too.
-	_ = c.Call(context.Background(), "shutdown", struct{}{}, nil)
-	_ = c.Notify("exit", struct{}{})
-	_ = s.In.Close()
-	<-s.over
-	<-c.Done()
-	return s.err
+	go func() {
+		// Errors do not matter: the end of its input ends the server too, and frees this goroutine.
+		_, _ = c.Send("shutdown", struct{}{})
+		_ = c.Notify("exit", struct{}{})
+		_ = s.In.Close()
+	}()
+	limit := endSlack + max(s.manager.Limits().ShutdownGrace, 0)
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case <-s.over:
+	case <-late.C:
+		s.Stop()
+		_ = s.In.Close() // It returns nil.
+		return errors.Join(fmt.Errorf("the server did not end within %v, and was stopped", limit), s.wait())
+	}
+	select {
+	case <-c.Done():
+		return s.err
+	case <-late.C:
+		return errors.Join(s.err, fmt.Errorf("the server has ended, and its last messages were not read within %v: the connection's event function has to return", limit))
+	}
 }
 
 // stopTime is how long a server that was stopped may take to release everything.

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"strings"
 	"testing"
 
 	"shelld.dev/shelld/client"
 	"shelld.dev/shelld/client/inprocess"
 	"shelld.dev/shelld/rpc"
+	"shelld.dev/shelld/schema"
 )
 
 // TestMain keeps the servers' files out of the user's directory.
@@ -60,6 +62,38 @@ func TestEnd(t *testing.T) {
 	if _, err := inprocess.Start(over, client.Options{}, rpc.Options{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// TestEndUnread: End returns an error if the Conn does not read on, as its event function does not return.
+func TestEndUnread(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for 15 seconds")
+	}
+	t.Parallel()
+	s, err := inprocess.Serve(rpc.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	called, leave := make(chan bool, 1), make(chan bool)
+	c := client.NewConn(s.Out, s.In, func(client.Event) { called <- true; <-leave }, nil)
+	p := schema.InitializeParams{Options: &schema.Options{Limits: &schema.LimitOptions{ShutdownGraceMs: new(int64(0))}}}
+	if err := c.Call(t.Context(), "initialize", p, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Send("job/start", schema.JobStartParams{Argv: []string{"sleep", "1000"}, Events: []schema.EventName{schema.EventNameStarted}}); err != nil {
+		t.Fatal(err)
+	}
+	<-called
+	if err := s.End(c); err == nil || !strings.Contains(err.Error(), "event function has to return") {
+		t.Error(err)
+	}
+	select {
+	case <-s.Over():
+	default:
+		t.Error("the server has not ended")
+	}
+	close(leave)
+	<-c.Done()
 }
 
 // TestRaw: a Conn drives the server without a Client, and End ends both.

@@ -59,6 +59,7 @@ func initialize(conn *client.Conn, p schema.InitializeParams, info *schema.Initi
 		}
 		return explained("", err)
 	}
+	conn.Limit(info.Limits.MaxMessageBytes)
 	return conn.Notify("initialized", struct{}{})
 }
 

@@ -1,4 +1,4 @@
-"""Runs the ten programs with this package and with pexpect, and prints how many lines each has: a Markdown table.
+"""Runs the ten programs with this package and with pexpect. Prints what both print, and how many lines each has.
 
 Lines are those without imports, the description, and the frame of an asyncio program. Needs pexpect.
 """
@@ -7,23 +7,25 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).parent.resolve()
 FRAME = re.compile(r"import |from |async def main|asyncio\.run|\s*#|\"\"\"|\s*$")
 NAMES = ("run", "stream", "answer", "repl", "port", "kill", "shell", "vim", "secret", "several")
 
 
-def lines_of(program):
-    """Runs a program and returns the number of its lines; None if there is none."""
-    if not program.exists():
-        return None
-    env = {**os.environ, "PYTHONPATH": str(HERE.parent)}
-    subprocess.run([sys.executable, str(program)], env=env, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, check=True)
-    return len([line for line in program.read_text().splitlines() if not FRAME.match(line)])
+def row(program):
+    """Runs a program in a folder of its own, and returns its row of the table."""
+    command = [sys.executable, "-W", "ignore::UserWarning", str(program)]
+    with tempfile.TemporaryDirectory() as folder:
+        output = subprocess.check_output(
+            command, env={**os.environ, "PYTHONPATH": str(HERE.parent)}, cwd=folder, stdin=subprocess.DEVNULL, text=True
+        )
+    lines = [line for line in program.read_text().splitlines() if not FRAME.match(line)]
+    return "| %s | %d | %r |" % (program.relative_to(HERE.parent), len(lines), output)
 
 
-print("| program | shelld | pexpect |\n| --- | --- | --- |")
+print("| program | lines | prints |\n| --- | --- | --- |")
 for name in NAMES:
-    ours = lines_of(HERE.parent / "examples" / (name + ".py"))
-    theirs = lines_of(HERE / "with_pexpect" / (name + ".py"))
-    print("| %s | %d | %s |" % (name, ours, "no" if theirs is None else theirs))
+    print(row(HERE.parent / "examples" / (name + ".py")))
+    print(row(HERE / "with_pexpect" / (name + ".py")))

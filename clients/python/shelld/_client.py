@@ -32,6 +32,7 @@ from . import _results
 from ._connection import Connection, server_environment
 from ._errors import ExitError, NotShelld, RequestError, ShelldError, UnsupportedVersion
 from ._find import find_server
+from ._questions import Questions
 from ._requests import AsyncRequests
 from ._results import Answer, Command, Execution, Output, Result, Screen
 
@@ -293,7 +294,7 @@ class AsyncShelld(AsyncRequests):
         handle = result["job"]["handle"]
         if params.get("events"):
             self._wanted[handle] = params["events"]
-        return AsyncJob(self, result["job"], result.get("outcome"))
+        return AsyncJob(self, result["job"], result.get("outcome"), params.get("wait"))
 
     def _end_late(self, answer: Mapping[str, Any]) -> None:
         """Ends the job of a start that was cancelled too late."""
@@ -340,10 +341,19 @@ class AsyncShelld(AsyncRequests):
 class AsyncJob:
     """A job of a server, for asyncio: a command, on a terminal or on pipes, with all that it starts."""
 
-    def __init__(self, shelld: AsyncShelld, info: protocol.JobInfo, outcome: Optional[protocol.Outcome]) -> None:
+    def __init__(
+        self,
+        shelld: AsyncShelld,
+        info: protocol.JobInfo,
+        outcome: Optional[protocol.Outcome],
+        wait: Optional[Mapping[str, Any]] = None,
+    ) -> None:
         self._shelld = shelld
         self._info = info
         self._outcome = outcome
+        self._questions = Questions()
+        if outcome:
+            self._answer_of(outcome, wait or {})
 
     async def __aenter__(self) -> "AsyncJob":
         return self
@@ -393,30 +403,55 @@ class AsyncJob:
         answer = await self.wait(exit=True, timeout=None)
         return cast("protocol.Exit", answer.exit)
 
-    async def wait(self, *, timeout: Optional[float] = 30, screen: bool = False, **until: Unpack[Until]) -> Answer:
+    async def wait(
+        self, *, timeout: Optional[float] = 30, screen: bool = False, maxBytes: Optional[int] = None, **until: Unpack[Until]
+    ) -> Answer:
         """Waits for one of the conditions, or the job's end, or the time limit: reason says which it was.
 
         The conditions: exit=True, closed=True, pattern="ready", input=True, port=8080, quiet=0.5, bytes=1, command=ID.
-        screen: the pattern looks at the screen, and the answer has the screen in place of the output.
+        screen: the pattern looks at the screen, and the answer has the screen in place of the output. maxBytes: the
+        answer has so much of each stream at most, head and tail.
         """
-        wait = _results.wait_of(until, timeout, screen)
+        wait = _results.wait_of(until, timeout, screen, maxBytes)
         outcome = (await self._request("job/wait", cast(Dict[str, Any], wait)))["outcome"]
+        return self._answer_of(outcome, wait)
+
+    def _answer_of(self, outcome: protocol.Outcome, wait: Mapping[str, Any]) -> Answer:
+        self._questions.note(outcome, wait.get("until") or ())
         return _results.answer_of(outcome)
 
-    async def question(self, timeout: Optional[float] = 30) -> Answer:
+    async def question(self, timeout: Optional[float] = 30, *, maxBytes: Optional[int] = None) -> Answer:
         """Waits until the program asks for input: prompt has its question, and reason is "input" or "exit"."""
-        return await self.wait(timeout=timeout, input=True)
+        return await self.wait(timeout=timeout, maxBytes=maxBytes, input=True)
 
     async def answer(
-        self, line: str, *, timeout: Optional[float] = 30, screen: bool = False, secret: bool = False, **until: Unpack[Until]
+        self,
+        line: str,
+        *,
+        timeout: Optional[float] = 30,
+        screen: bool = False,
+        secret: bool = False,
+        maxBytes: Optional[int] = None,
+        **until: Unpack[Until],
     ) -> Answer:
         """Types a line, and waits until the program asks again or has ended, or for the conditions of wait.
 
         text is what it wrote meanwhile. secret keeps the line out of logs, events and files.
+
+        Once the program was waited for or answered, the line is typed only if it still waits for the input that was
+        reported last: a question that came after a timeout, and that nobody has seen, gets no answer. The RequestError
+        is "inputNotExpected" then: call question() first, or use write() to type ahead.
         """
-        wait = _results.wait_of(until or {"input": True}, timeout, screen)
+        if not until.keys() - {"from_"}:
+            until["input"] = True
+        wait = _results.wait_of(until, timeout, screen, maxBytes)
         params: Dict[str, Any] = {"input": line, "appendNewline": True, "secret": secret, "wait": wait}
-        return _results.answer_of((await self._request("job/write", params))["outcome"])
+        waiting = self._questions.next(self.handle)
+        if waiting is not None:
+            params["ifWaiting"] = waiting
+        outcome = (await self._request("job/write", params))["outcome"]
+        self._questions.answered()
+        return self._answer_of(outcome, cast(Dict[str, Any], wait))
 
     async def write(self, text: str, **options: Unpack[JobWriteOptions]) -> None:
         """Types a text, as it is. appendNewline=True ends the line, eof=True the input."""
@@ -441,6 +476,7 @@ class AsyncJob:
         """
         limit = {"onTimeout": on_timeout, **options, "timeoutMs": _results.limit_of(timeout, options)}
         raw = await self._request("job/exec", {**limit, "command": command})
+        self._questions.note(raw["outcome"], options.get("wait", {}).get("until") or ())
         result = _results.execution_of(raw)
         if check and not result.ok:
             raise ExitError(_results.failure_of(command, raw, result), result)

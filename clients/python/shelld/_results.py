@@ -33,8 +33,9 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended with exit code 0."""
-        return self.exit_code == 0
+        """Whether it ended by itself, with exit code 0: a command that was ended may have it as well."""
+        end = self.raw["exit"]
+        return bool(end) and end["reason"] == "exited" and self.exit_code == 0 and not self.timed_out
 
 
 def result_of(raw: protocol.JobRunResult) -> Result:
@@ -66,8 +67,8 @@ class Execution:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended with exit code 0."""
-        return self.exit_code == 0
+        """Whether it ended by itself, with exit code 0."""
+        return self.exit_code == 0 and not self.timed_out
 
 
 def execution_of(raw: protocol.JobExecResult) -> Execution:
@@ -89,8 +90,8 @@ class Answer:
     """What ended the wait: "exit", "closed", "pattern", "input", "quietMs", "bytes", "port", "portInUse", "command",
     "timeout" or "patternFailed"."""
     text: str
-    """The output since the last wait, without escape sequences, and behind answer without the echo of the line. Of a
-    job on pipes it is that of stderr and then that of stdout: raw["output"] has each."""
+    """The output since the last wait, without escape sequences; behind answer that since the line, without its echo. Of
+    a job on pipes it is stderr and then stdout."""
     match: Optional[protocol.Match]
     """What the pattern or the port has found."""
     question: Optional[protocol.WaitingForInput]
@@ -100,6 +101,30 @@ class Answer:
     screen: str
     """With screen=True: the rows of the terminal, which are "" otherwise."""
     raw: protocol.Outcome = field(repr=False)
+
+    @property
+    def stdout(self) -> str:
+        """The part of text that is stdout; of a job on a terminal, which has one stream, all of it."""
+        return self._text("stdout") or self._text("pty")
+
+    @property
+    def stderr(self) -> str:
+        """The part of text that is stderr; of a job on a terminal ""."""
+        return self._text("stderr")
+
+    def _text(self, stream: str) -> str:
+        output = self.raw["output"].get(stream)
+        return output.get("text", "") if output else ""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the middle of a stream's text is left out, since it is longer than maxBytes (16 KiB)."""
+        return any("truncated" in stream for stream in self.raw["output"].values())
+
+    @property
+    def exit_code(self) -> Optional[int]:
+        """The exit code; None if the command has not ended, or was ended without one, as by a signal: exit has that."""
+        return self.exit["code"] if self.exit else None
 
     @property
     def prompt(self) -> str:
@@ -189,8 +214,8 @@ class Until(TypedDict, total=False):
     """An ECMAScript regular expression is found in the output; of a compiled one the flags i, m and s count."""
     port: int
     """The job listens on this TCP port; 0: on any. If another process does: reason "portInUse"."""
-    input: bool
-    """The program waits for input."""
+    input: Union[bool, protocol.InputCondition]
+    """The program waits for input; with {"kinds": [...]} of one of these kinds."""
     exit: bool
     """The job's command has ended."""
     closed: bool
@@ -205,7 +230,7 @@ class Until(TypedDict, total=False):
     """From where on output counts: an offset, "start", "now" or "unread"."""
 
 
-def wait_of(until: Until, timeout: Optional[float], screen: bool) -> protocol.Wait:
+def wait_of(until: Until, timeout: Optional[float], screen: bool, maxBytes: Optional[int]) -> protocol.Wait:
     """The wait of the protocol. With screen, the pattern looks at the screen, and the answer has it as well."""
     conditions: List[Dict[str, Any]] = []
     for name, value in cast(Mapping[str, Any], until).items():
@@ -217,6 +242,8 @@ def wait_of(until: Until, timeout: Optional[float], screen: bool) -> protocol.Wa
             conditions.append({name: value})
     wait: Any = {"until": conditions, "timeoutMs": milliseconds(timeout)}
     wait.update({"format": "screen"} if screen else {"stripEcho": True})
+    if maxBytes is not None:
+        wait["maxBytes"] = maxBytes
     if "from_" in until:
         wait["from"] = until["from_"]
     return wait
@@ -286,6 +313,9 @@ def failure_of(command: object, raw: Mapping[str, Any], result: Union[Result, Ex
         how = f"was ended by {result.signal}"
     elif result.timed_out:
         how = "did not end in time"
+    elif isinstance(result, Result) and result.exit_code == 0:
+        end = result.raw["exit"]
+        how = f"was ended: {end['reason'] if end else 'unknown'}"
     else:
         how = f"ended with exit code {result.exit_code}"
     text = (result.stderr or result.stdout) if isinstance(result, Result) else result.output

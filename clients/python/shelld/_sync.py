@@ -148,26 +148,40 @@ class Job:
         """Waits for the command's end, without a time limit, and returns how it ended."""
         return self._loop.call(self._async.exit())
 
-    def wait(self, *, timeout: Optional[float] = 30, screen: bool = False, **until: Unpack[Until]) -> Answer:
+    def wait(
+        self, *, timeout: Optional[float] = 30, screen: bool = False, maxBytes: Optional[int] = None, **until: Unpack[Until]
+    ) -> Answer:
         """Waits for one of the conditions, or the job's end, or the time limit: reason says which it was.
 
         The conditions: exit=True, closed=True, pattern="ready", input=True, port=8080, quiet=0.5, bytes=1, command=ID.
-        screen: the pattern looks at the screen, and the answer has the screen in place of the output.
+        screen: the pattern looks at the screen, and the answer has the screen in place of the output. maxBytes: the
+        answer has so much of each stream at most, head and tail.
         """
-        return self._loop.call(self._async.wait(timeout=timeout, screen=screen, **until))
+        return self._loop.call(self._async.wait(timeout=timeout, screen=screen, maxBytes=maxBytes, **until))
 
-    def question(self, timeout: Optional[float] = 30) -> Answer:
+    def question(self, timeout: Optional[float] = 30, *, maxBytes: Optional[int] = None) -> Answer:
         """Waits until the program asks for input: prompt has its question, and reason is "input" or "exit"."""
-        return self._loop.call(self._async.question(timeout))
+        return self._loop.call(self._async.question(timeout, maxBytes=maxBytes))
 
     def answer(
-        self, line: str, *, timeout: Optional[float] = 30, screen: bool = False, secret: bool = False, **until: Unpack[Until]
+        self,
+        line: str,
+        *,
+        timeout: Optional[float] = 30,
+        screen: bool = False,
+        secret: bool = False,
+        maxBytes: Optional[int] = None,
+        **until: Unpack[Until],
     ) -> Answer:
         """Types a line, and waits until the program asks again or has ended, or for the conditions of wait.
 
         text is what it wrote meanwhile. secret keeps the line out of logs, events and files.
+
+        Once the program was waited for or answered, the line is typed only if it still waits for the input that was
+        reported last: a question that came after a timeout, and that nobody has seen, gets no answer. The RequestError
+        is "inputNotExpected" then: call question() first, or use write() to type ahead.
         """
-        return self._loop.call(self._async.answer(line, timeout=timeout, screen=screen, secret=secret, **until))
+        return self._loop.call(self._async.answer(line, timeout=timeout, screen=screen, secret=secret, maxBytes=maxBytes, **until))
 
     def write(self, text: str, **options: Unpack[JobWriteOptions]) -> None:
         """Types a text, as it is. appendNewline=True ends the line, eof=True the input."""

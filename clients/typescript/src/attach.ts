@@ -51,6 +51,22 @@ async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
+/** Whether the JSON of a value may have more bytes. The value is measured and not encoded: that is the connection's work. */
+function mayExceed(value: unknown, max: number): boolean {
+  const rest = [value];
+  let bytes = 0;
+  while (rest.length > 0 && bytes <= max) {
+    const one = rest.pop();
+    bytes += 32; // a number, or the signs around anything else
+    if (typeof one === 'string') bytes += one.length * 6; // as \u0001
+    if (typeof one === 'bigint') return true; // JSON.stringify says what is wrong
+    if (typeof one !== 'object' || one === null) continue;
+    if ('toJSON' in one) return true;
+    for (const inner of Array.isArray(one) ? one : Object.entries(one).flat()) rest.push(inner);
+  }
+  return bytes > max;
+}
+
 class MessageConnectionAdapter implements Connection {
   inFlight = 0;
   maxMessageBytes = 1 << 24;
@@ -100,7 +116,8 @@ class MessageConnectionAdapter implements Connection {
   async request(method: string, params: object, { signal, accept, late }: RequestOptions = {}): Promise<any> {
     signal?.throwIfAborted();
     if (this.#over) throw this.#over;
-    checkMessage(method, JSON.stringify(params), this.maxMessageBytes - 200); // the rest of the message
+    const max = this.maxMessageBytes - 200; // the rest of the message
+    if (mayExceed(params, max)) checkMessage(method, JSON.stringify(params), max);
     const cancel = new Cancellation();
     const sent = this.#connection.sendRequest(method, params, cancel.token);
     this.inFlight++;

@@ -10,6 +10,7 @@ export type ClientErrorKind =
   | 'messageTooLarge' // a request exceeds the server's maxMessageBytes; it was not sent
   | 'commandFailed' // an exit code other than 0, with `check` or `$`
   | 'outputBusy' // the output of the job is being read already
+  | 'outputLost' // readable() came to bytes that are no longer kept
   | 'eventsLost'; // a reader of events() has fallen too far behind
 
 /** Any error of this package. Decide by `kind`: the message is for people, and may change. */

@@ -13,5 +13,6 @@ export type { Event, EventMethod } from './events.js';
 export type { RequestOptions } from './connection.js';
 export type { Pipe, Terminal } from './pipe.js';
 export type { ServerOptions } from './server.js';
+export type { ReadableOptions } from './stream.js';
 export type { Answer, Until, WaitOptions } from './wait.js';
 export type * from './protocol.js';

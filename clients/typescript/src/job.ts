@@ -7,6 +7,8 @@ import type {
   JobState, JobSubscribeParams, JobSubscribeResult, JobWriteParams, KillReport, SignalTarget, Stream,
 } from './protocol.js';
 import { ExitError, type Shelld } from './shelld.js';
+import { Questions } from './questions.js';
+import { readable, writable, type ReadableOptions } from './stream.js';
 import { answerOf, waitParams, type Answer, type Until, type WaitOptions } from './wait.js';
 
 export interface ExecOptions extends Omit<JobExecParams, 'handle' | 'command' | '_meta'> {
@@ -37,6 +39,7 @@ export class Job implements AsyncDisposable {
   #wanted: Map<EventName, number>; // how many want it
   #listeners = new Set<{ event(method: EventMethod, params: object): void; ended(error: unknown): void }>();
   #reading = false;
+  #questions = new Questions();
 
   /** @internal */
   constructor(shelld: Shelld, info: JobInfo, events: readonly EventName[]) {
@@ -75,7 +78,8 @@ export class Job implements AsyncDisposable {
   /** Waits for the first of these facts. The end of the command, and of the time, ends every wait: see `reason`. */
   async wait(until: Until | readonly Until[], options: WaitOptions = {}): Promise<Answer> {
     const params = { handle: this.handle, ...waitParams(until, options) };
-    return answerOf((await this.shelld.request('job/wait', params, options)).outcome);
+    const { outcome } = await this.shelld.request('job/wait', params, options);
+    return answerOf(this.#questions.note(outcome, params.until));
   }
 
   /** Waits until the program asks for input (see `prompt`), or has ended. This needs no pattern. */
@@ -85,13 +89,18 @@ export class Job implements AsyncDisposable {
 
   /**
    * Types a line, and waits until the program asks again or has ended; `text` is its output meanwhile.
-   * With `ifWaiting`, the `question.waitId` of an answer, nothing is typed if that question is over.
+   * Once the program was waited for or answered, the line is typed only if it still waits for the input that was reported
+   * last: a question that came after a timeout, and that nobody has seen, gets no answer (the kind is inputNotExpected).
+   * Call question() first, use write() to type ahead, or give `ifWaiting`, the `question.waitId` of any answer.
    */
   async answer(line: string, options: WaitOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
-    const { until = { input: true }, ifWaiting } = options;
-    const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait: waitParams(until, options) };
+    const { until = { input: true }, ifWaiting = this.#questions.next(this.handle) } = options;
+    const wait = waitParams(until, options);
+    const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait };
     if (ifWaiting !== undefined) params.ifWaiting = ifWaiting;
-    return answerOf((await this.shelld.request('job/write', params, options)).outcome!);
+    const { outcome } = await this.shelld.request('job/write', params, options);
+    this.#questions.answered();
+    return answerOf(this.#questions.note(outcome!, wait.until));
   }
 
   /** Writes text as it is, or with the options of job/write keys, pastes, mouse events, bytes, the end of input. */
@@ -111,8 +120,11 @@ export class Job implements AsyncDisposable {
     const result = await this.shelld.request('job/exec', {
       handle: this.handle, command, timeoutMs: null, onTimeout: 'interrupt', ...params,
     }, { signal });
-    if (check && result.exitCode !== 0) {
-      throw new ExitError(command, { exitCode: result.exitCode, signal: null, stdout: result.output, stderr: '' });
+    this.#questions.note(result.outcome, params.wait?.until);
+    const timedOut = result.outcome.reason === 'timeout';
+    if (check && (result.exitCode !== 0 || timedOut)) {
+      const ended = { exitCode: result.exitCode, signal: null, stdout: result.output, stderr: '' };
+      throw new ExitError(command, ended, timedOut ? 'timeout' : undefined);
     }
     return result;
   }
@@ -143,6 +155,19 @@ export class Job implements AsyncDisposable {
   /** Reads the output line by line, as output() does. */
   lines(options: LineOptions = {}): AsyncGenerator<string, void, void> {
     return readLines(this, options);
+  }
+
+  /** The output's bytes as a web stream: what output() reads, at the pace of the stream's reader. An error if bytes are lost. */
+  readable(options: ReadableOptions = {}): ReadableStream<Uint8Array> {
+    return readable(this, options);
+  }
+
+  /**
+   * The input as a web stream, for a job on a terminal or with `stdin: 'open'`. Its close() ends the input, as
+   * `write({ eof: true })` does; its abort() withdraws what the kernel has not taken, and leaves the input open.
+   */
+  writable(): WritableStream<string | Uint8Array> {
+    return writable(this);
   }
 
   /** Connects the job with a terminal, such as one of xterm.js, which shows it, types into it and answers its queries. */

@@ -24,12 +24,22 @@ export interface Answer {
   index: number | null;
   /** The job's output meanwhile, without escape sequences and the echo of typed input. */
   text: string;
+  /** The same of stdout alone; on a terminal all of it. */
+  stdout: string;
+  /** The same of stderr alone; on a terminal ''. */
+  stderr: string;
+  /** Whether a stream lacks its middle: each keeps `maxBytes`, head and tail, with a line that says how much is missing. */
+  truncated: boolean;
+  /** Whether the wait's own limit ended it; the job runs on. */
+  timedOut: boolean;
   /** The prompt of the program, if it waits for input; else ''. */
   prompt: string;
   /** The wait for input, if there is one. */
   question: WaitingForInput | undefined;
   /** How the job ended, if it has. */
   exit: Exit | undefined;
+  /** null: it has not ended, or a signal ended it. */
+  exitCode: number | null;
   /** The match of a pattern or a port. */
   match: Outcome['match'];
   /** The rows of the screen, with the option screen. */
@@ -64,12 +74,17 @@ function pattern({ source, flags }: RegExp): Extract<Condition, { pattern: strin
 }
 
 export function answerOf(outcome: Outcome): Answer {
-  const { reason, index, match, screen, job } = outcome;
+  const { reason, index, match, screen, output, job } = outcome;
   const question = job.waitingForInput?.waiting ? job.waitingForInput : undefined;
   return {
     reason, index, match, screen, job, question,
-    text: Object.values(outcome.output).map((stream) => stream?.text ?? '').join(''),
+    text: Object.values(output).map((stream) => stream?.text ?? '').join(''),
+    stdout: output.pty?.text ?? output.stdout?.text ?? '',
+    stderr: output.stderr?.text ?? '',
+    truncated: Object.values(output).some((stream) => stream?.truncated),
+    timedOut: reason === 'timeout',
     prompt: question?.prompt ?? '',
     exit: job.exit,
+    exitCode: job.exit?.code ?? null,
   };
 }

@@ -33,6 +33,32 @@ test('a client on a MessageConnection of vscode-jsonrpc', { skip: library ? fals
   assert.equal((await soon(ended, 'the end of the server'))[0], 0);
 });
 
+test('the connection alone encodes params, unless they are so long that they may be too long', { skip: library ? false : '$VSCODE_JSONRPC is not set' }, async (t) => {
+  const { createMessageConnection, StreamMessageReader, StreamMessageWriter } = await import(library!);
+  const server = spawn(process.env['SHELLD']!, [], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => server.kill());
+  const connection = createMessageConnection(new StreamMessageReader(server.stdout), new StreamMessageWriter(server.stdin));
+  connection.listen();
+  await using shelld = await attach(connection, { options: { persist: { mode: 'memory' } } });
+  const stringify = JSON.stringify;
+  t.after(() => { JSON.stringify = stringify; });
+  let encoded = 0;
+  JSON.stringify = (...args: [any]) => { encoded++; return stringify(...args); };
+  const { maxMessageBytes } = shelld.server.limits;
+  await shelld.request('job/list', { _meta: { x: ['x'.repeat(maxMessageBytes / 8), 1, null] } });
+  assert.equal(encoded, 1);
+  // Each of these characters has six bytes in JSON.
+  await shelld.request('job/list', { _meta: { x: '\x01'.repeat(maxMessageBytes / 6 - 100) } });
+  const tooLong = ({ kind }: ShelldError) => kind === 'messageTooLarge';
+  for (const x of ['\x01'.repeat(maxMessageBytes / 6), Array(maxMessageBytes / 2).fill(1), { toJSON: () => 'x'.repeat(maxMessageBytes) }]) {
+    await assert.rejects(shelld.request('job/list', { _meta: { x } }), tooLong);
+  }
+  const cycle: Record<string, unknown> = {};
+  cycle['cycle'] = cycle;
+  for (const _meta of [cycle, { big: 1n }]) await assert.rejects(shelld.request('job/list', { _meta }), TypeError);
+  assert.equal((await shelld.run('echo alive')).stdout, 'alive\n');
+});
+
 test('a connection that is disposed rejects pending calls', { skip: library ? false : '$VSCODE_JSONRPC is not set' }, async (t) => {
   const { createMessageConnection, StreamMessageReader, StreamMessageWriter } = await import(library!);
   const server = spawn(process.env['SHELLD']!, [], { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -159,7 +159,10 @@ test('the death of a real server ends jobs, readers and waits', async (t) => {
   await using job = await shelld.start(`exec 9>${holders.path}; setsid sleep 1000 & echo up; read x`);
   const lines = job.lines();
   assert.equal((await lines.next()).value, 'up');
-  const pending = Promise.allSettled([lines.next(), job.wait(/never/), job.exit, job.closed, job.events(['stateChanged']).next()]);
+  await using other = await shelld.start('echo up; read x');
+  const reader = other.readable().getReader();
+  await reader.read();
+  const pending = Promise.allSettled([lines.next(), reader.read(), job.wait(/never/), job.exit, job.closed, job.events(['stateChanged']).next()]);
   process.kill(Number.parseInt(children().find((child) => child.endsWith(' shelld'))!), 'SIGKILL');
   for (const one of await soon(pending, 'the end')) assert.ok(one.status === 'rejected' && one.reason instanceof ServerEndedError, JSON.stringify(one));
   await soon(holders.gone, 'the end of the processes');

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { connect, type ConnectOptions, type Shelld } from 'shelld';
+import { connect, type ConnectOptions, type Job, type Shelld } from 'shelld';
 
 export const folder = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -79,6 +79,15 @@ export class Holders {
     } finally {
       await file.close();
     }
+  }
+}
+
+/** Resolves when the job waits for its reader. */
+export async function held(shelld: Shelld, job: Job): Promise<number> {
+  for (;;) {
+    const { perJob } = await shelld.request('server/stats');
+    const stream = perJob.find(({ handle }) => handle === job.handle)?.streams['stdout'];
+    if (stream?.held) return stream.nextOffset;
   }
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
-import type { Job, Shelld, ShelldError } from 'shelld';
-import { client, soon } from './helpers.js';
+import type { Job, ShelldError } from 'shelld';
+import { client, held, soon } from './helpers.js';
 
 async function text(job: Job, options = {}): Promise<string> {
   let all = '';
@@ -48,15 +48,6 @@ test('100 MB through the iterator: every byte, in flat memory', async (t) => {
   assert.ok(most - first < 40e6, `memory grew by ${(most - first) / 1e6} MB in the second half`);
   assert.equal((await job.exit).code, 0);
 });
-
-/** Resolves when the job waits for its reader. */
-async function held(shelld: Shelld, job: Job): Promise<number> {
-  for (;;) {
-    const { perJob } = await shelld.request('server/stats');
-    const stream = perJob.find(({ handle }) => handle === job.handle)?.streams['stdout'];
-    if (stream?.held) return stream.nextOffset;
-  }
-}
 
 test('a reader that stops makes the program wait, and nothing grows', async (t) => {
   const shelld = await client(t);
