@@ -15,12 +15,12 @@ import (
 func TestEngineLimit(t *testing.T) {
 	const limit = 1 << 20
 	p := schema.InitializeParams{Options: &schema.Options{Limits: &schema.LimitOptions{MaxMessageBytes: new(int64(limit))}}}
-	e, err := startEngine(p, slog.New(slog.DiscardHandler), func(client.Event) {})
+	e, err := startEngine(p, slog.New(slog.DiscardHandler), func(*link, client.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var long *client.TooLongError
-	if _, err := e.send(nil, "job/write", strings.Repeat("x", limit)); !errors.As(err, &long) || long.Limit != limit {
+	if _, err := e.link.send(nil, "job/write", strings.Repeat("x", limit)); !errors.As(err, &long) || long.Limit != limit {
 		t.Errorf("%v, want a TooLongError with the limit %d", err, limit)
 	}
 	if err := e.end(); err != nil {
