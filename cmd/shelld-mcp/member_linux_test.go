@@ -465,6 +465,23 @@ func TestRestartOfSeeds(t *testing.T) {
 	}
 }
 
+// TestNewsAfterQuestion makes a first call that a person must allow: the question has no news, and the answer has.
+func TestNewsAfterQuestion(t *testing.T) {
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			name, root := newSession(t), t.TempDir()
+			p := startProcess(t, "-session", name, "-root", root)
+			p.says(1, "run_shell_command", `{"command":"exec cat","is_background":true}`)
+			p.dies()
+			asked := &person{says: []string{"once"}}
+			h := startBareHost(t, version, asked.options(), "-tools", "seeds", "-session", name, "-root", root)
+			contains(t, h.call("execute_bash_command", args{"command": "echo allowed"}, nil), "was started again", "[job 1, running, ", "Stdout: allowed")
+			lacks(t, h.call("jobs", args{}, nil), "was started again")
+		})
+	}
+}
+
 // TestNoShelld looks for the program of the session's host in vain.
 func TestNoShelld(t *testing.T) {
 	t.Setenv("SHELLD", "")
