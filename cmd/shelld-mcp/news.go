@@ -105,8 +105,10 @@ func (f *front) tidings(ctx context.Context, req *mcp.CallToolRequest, tool stri
 	return &preface{c, strings.Join(append([]string{c.news.text}, lines...), "\n") + "\n\n"}
 }
 
-// mostTidings is the maximum number of jobs in such a list.
-const mostTidings = 20
+const (
+	mostTidings = 20  // the maximum number of jobs in such a list
+	mostCommand = 200 // the maximum length of a command in it
+)
 
 // tidingLines describes the jobs that run, and those of this front end whose end no answer has had.
 func (c *call) tidingLines(ctx context.Context) (lines []string) {
@@ -147,11 +149,11 @@ func (c *call) isNews(ctx context.Context, j *job, info **schema.JobInfo) bool {
 		}
 	}
 	mine := (*info).StartedBy != nil && *(*info).StartedBy == c.link.clientID
-	j.reading.Lock()
-	defer j.reading.Unlock()
-	if j.sentEnd || !mine || (*info).Exit == nil {
+	if !mine || (*info).Exit == nil || j.place.hasEnd() {
 		return false
 	}
+	j.reading.Lock()
+	defer j.reading.Unlock()
 	c.tellsEnd(j)
 	return true
 }
@@ -159,6 +161,7 @@ func (c *call) isNews(ctx context.Context, j *job, info **schema.JobInfo) bool {
 // tidingLine describes a job as shell_jobs does.
 func (c *call) tidingLine(info *schema.JobInfo) string {
 	e := c.endedShellJob(info)
+	e.Command = clip(e.Command, mostCommand)
 	switch {
 	case running(info.Status):
 		e.Status = string(info.Status)
@@ -168,7 +171,7 @@ func (c *call) tidingLine(info *schema.JobInfo) string {
 	if is, question := asking(info.WaitingForInput); is && running(info.Status) {
 		e.Status += ", waiting for input"
 		if question != "" {
-			e.Status += ": " + question
+			e.Status += ": " + clip(question, mostCommand)
 		}
 	}
 	text := e.text()
