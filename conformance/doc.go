@@ -33,7 +33,7 @@
 // A description in prose, then keys, each on a line of its own:
 //
 //	protocol: SENTENCE    the sentence of the protocol that the session tests
-//	level: LEVEL          core (the default), trees, terminal, store, policy
+//	level: LEVEL          core (the default), trees, terminal, store, policy, sessions
 //	needs: KIND NAME, …   requirements; the session is skipped if the server or the machine
 //	                      lacks one. May appear several times. Of the server's capabilities:
 //	                      mode, method, event, condition, signal, key, encoding, query,
@@ -47,12 +47,13 @@
 //	args: WORDS           arguments appended to the server's command
 //	initialize: no        the runner does not initialize the server
 //
-// The methods of the send steps, and the modes of the jobs that they start, are implied needs. If the server's
+// The methods of the send steps, and the modes of the jobs that they start, are implied needs, but not a method
+// that the session says must be lacking. If the server's
 // capabilities say that it supports nothing of the level, the session is skipped. A server that claims the whole
 // level fails if it lacks a needed method, event or condition.
 //
 // Unless the preamble says no, the runner sends initialize with {} before the first step, awaits its result, and
-// sends initialized. If the first step is initialize, its body has the params and, after a line "=>", a pattern
+// sends initialized. If the first step, apart from reply and let, is initialize, its body has the params and, after a line "=>", a pattern
 // for the result.
 //
 // # Values
@@ -146,6 +147,19 @@
 //	exit STATUS, exit any         the server ends, with that exit status
 //	gone                          the process whose id is the body ends
 //
+// These are for the level sessions:
+//
+//	client NAME                   the steps are about this client from now on. If it has no
+//	                              connection, one is opened: its first, or another after cut,
+//	                              or after exit has seen the end of the last. The first client
+//	                              is A, unless the first step names it
+//	client NAME uninitialized     the same, and the runner does not initialize the connection
+//	cut                           kills the process of the client's connection
+//
+// Each connection is a process of [Config].Connect. The runner initializes it, unless the next step is initialize.
+// Variables belong to the session file; ids, the place of expect and the replies to the client, and so does the place of
+// output, which goes on over its connections. count and never mean all connections of the client.
+//
 // These examine the whole session, at its end:
 //
 //	never                         no later message matches the body (after the last match of the
@@ -193,6 +207,10 @@
 //   - text of at least 6 bytes that is written or set with secret, or answered to client/secret,
 //     appears neither in an error, nor in log/message or on stderr, nor in an answer to env/get and
 //     the like;
+//   - in the level sessions: nothing comes before the answer to initialize, nothing after session/replaced; the
+//     number n of an event is the same on every connection, grows, and leaves out no event that another client was
+//     sent and this one wants; handles count over all clients; output of one job at one offset is the same bytes for
+//     all; when the file ends, nothing is left of the session, which ends by session/end or by its lease;
 //   - the server ends after its stdin is closed, in time, with 0 if shutdown was answered and 1 if
 //     not; by then every job's job/closed has come, and no process of a job is left.
 //

@@ -1,8 +1,10 @@
 package conformance
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,24 +14,50 @@ import (
 // This file has the checks at the end of a session.
 
 // end closes the session: after its stdin is closed, the server must answer every request and end by itself. If a
-// step has failed, the server is killed.
-func (p *player) end(failed error, orphans bool) error {
-	defer p.conn.release(orphans)
+// step has failed, the servers are killed.
+func (p *player) end(failed error) error {
+	all := p.lines()
+	defer func() {
+		for _, l := range all {
+			l.conn.resume()
+			l.conn.release()
+		}
+	}()
 	if failed != nil {
-		p.conn.resume()
 		return nil
 	}
-	inTime := p.conn.finish(p.cfg.Shutdown)
-	return located(&step{position: position{p.session.file, p.session.last, 1}}, p.ended(inTime))
+	last := &step{position: position{p.session.file, p.session.last, 1}}
+	for _, l := range all {
+		if err := p.on(l, p.finish); err != nil {
+			return located(last, err)
+		}
+	}
+	for _, q := range p.pending {
+		if err := p.whole(q); err != nil {
+			return located(q.step, err)
+		}
+	}
+	for _, l := range all {
+		if err := p.on(l, p.ended); err != nil {
+			return located(last, err)
+		}
+	}
+	if p.killed {
+		return nil // The session itself says which processes must be gone.
+	}
+	return located(last, p.left(all))
 }
 
-func (p *player) ended(inTime bool) error {
+// finish lets the server end, and checks its last messages.
+func (p *player) finish() error {
+	inTime := p.lost || p.conn.finish(p.cfg.Shutdown)
 	log, _, over := p.conn.snapshot()
 	if err := p.inspect(log); err != nil {
 		return err
 	}
 	var g *wire.GarbageError
 	switch {
+	case p.lost: // It may have ended inside a message.
 	case errors.As(over, &g):
 		return errors.New("the server's stdout has what is no message: " + g.Error())
 	case errors.Is(over, errHeld):
@@ -37,16 +65,16 @@ func (p *player) ended(inTime bool) error {
 	case !inTime:
 		return fmt.Errorf("the server did not end within %v of the end of its stdin", p.cfg.Shutdown)
 	}
-	for _, st := range p.pending {
-		if err := p.whole(st, log); err != nil {
-			return located(st, err)
-		}
-	}
+	return nil
+}
+
+// ended checks a connection after its end.
+func (p *player) ended() error {
 	if why := p.check.unclaimed(p.nulls); why != "" {
 		return errors.New(why)
 	}
-	if p.killed {
-		return nil // It could not do anything more. The session itself says which processes must be gone.
+	if p.killed || p.lost {
+		return nil // The server could not do anything more.
 	}
 	if why := p.check.ended(); why != "" {
 		return errors.New(why)
@@ -57,11 +85,33 @@ func (p *player) ended(inTime bool) error {
 	if why := p.check.secretIn("the server's stderr", p.conn.lastWords()); why != "" {
 		return errors.New(why)
 	}
-	return p.survivors()
+	return nil
+}
+
+// left checks that nothing of the session is left, and that its connections agree about its jobs.
+func (p *player) left(all []*line) error {
+	for _, l := range all {
+		if err := p.on(l, p.survivors); err != nil {
+			return err
+		}
+	}
+	if p.facts == nil {
+		return nil
+	}
+	if left := p.home.awaitEmpty(p.cfg.Shutdown); len(left) > 0 {
+		return fmt.Errorf("the processes %v are left %v after the last client has gone: a session ends by session/end, or by its lease", left, p.cfg.Shutdown)
+	}
+	if why := sameBytes(all); why != "" {
+		return errors.New(why)
+	}
+	return nil
 }
 
 // exitStatus checks that the status is 0 if shutdown was answered, else 1, unless a step has checked it.
 func (p *player) exitStatus() error {
+	if p.facts != nil {
+		return nil // It is that of the command that joins the session.
+	}
 	want := 1
 	if p.check.shutdown {
 		want = 0
@@ -83,37 +133,55 @@ func (p *player) survivors() error {
 	return nil
 }
 
-// whole executes the steps that examine the whole session.
-func (p *player) whole(st *step, log []entry) error {
-	if st.verb == "count" {
-		return p.count(st, log)
+// whole executes a step that examines the whole session of a client, over all of its connections.
+func (p *player) whole(q inquiry) error {
+	if q.verb == "count" {
+		return p.count(q)
 	}
-	to := len(log)
-	if len(st.words) == 2 {
-		r := p.requests[st.words[1]]
-		if r == nil || r.answer == nil {
-			return &syntaxError{st.position, fmt.Sprintf("no request %q was sent and answered", st.words[1])}
+	var until *request
+	if len(q.words) == 2 {
+		if until = p.requests[q.words[1]]; until == nil || until.answer == nil {
+			return &syntaxError{q.position, fmt.Sprintf("no request %q was sent and answered", q.words[1])}
 		}
-		to = r.at
 	}
-	for i := p.froms[st]; i < to; i++ {
-		if e := &log[i]; e.dir == wire.FromServer && p.fits(st.items[0], &e.msg) == nil {
-			return errors.New("expected that this never comes, got " + wire.Clip(string(e.msg.Raw)))
+	after := false
+	for _, l := range q.of.lines {
+		if after = after || l == q.of; !after {
+			continue
+		}
+		log, _, _ := l.conn.snapshot()
+		from, to := 0, len(log)
+		if l == q.of {
+			from = q.from
+		}
+		if until != nil && until.of == l {
+			to = until.at
+		}
+		for i := from; i < to; i++ {
+			if e := &log[i]; e.dir == wire.FromServer && p.fits(q.items[0], &e.msg) == nil {
+				return errors.New("expected that this never comes, got " + wire.Clip(string(e.msg.Raw)))
+			}
+		}
+		if until != nil && until.of == l {
+			break
 		}
 	}
 	return nil
 }
 
-func (p *player) count(st *step, log []entry) error {
-	want, _ := integer(st.words[0])
+func (p *player) count(q inquiry) error {
+	want, _ := integer(q.step.words[0])
 	var n int64
-	for i := range log {
-		if e := &log[i]; e.dir == wire.FromServer && p.fits(st.items[0], &e.msg) == nil {
-			n++
+	for _, l := range q.of.lines {
+		log, _, _ := l.conn.snapshot()
+		for i := range log {
+			if e := &log[i]; e.dir == wire.FromServer && p.fits(q.items[0], &e.msg) == nil {
+				n++
+			}
 		}
 	}
 	if n != want {
-		return fmt.Errorf("expected %d of %s as here in the session, got %d", want, st.items[0], n)
+		return fmt.Errorf("expected %d of %s as here in the session, got %d", want, q.items[0], n)
 	}
 	return nil
 }
@@ -173,9 +241,24 @@ func awaitGone(pid int, within time.Duration) bool {
 }
 
 // transcript formats all messages in both directions, with relative times; of a long session only the first and
-// the last messages.
-func (c *connection) transcript() string {
-	log, _, _ := c.snapshot()
+// the last messages. If there are several clients, each message has the name of its own.
+func (p *player) transcript() string {
+	type said struct {
+		entry
+		by string
+	}
+	var log []said
+	for _, l := range p.lines() {
+		entries, _, _ := l.conn.snapshot()
+		by := ""
+		if p.facts != nil {
+			by = l.name + " "
+		}
+		for _, e := range entries {
+			log = append(log, said{e, by})
+		}
+	}
+	slices.SortStableFunc(log, func(a, b said) int { return cmp.Compare(a.at, b.at) })
 	const most = 400
 	var b strings.Builder
 	for i, e := range log {
@@ -189,7 +272,7 @@ func (c *connection) transcript() string {
 		if e.dir == wire.FromServer {
 			arrow = "<--"
 		}
-		fmt.Fprintf(&b, "%8.3fs %s %s\n", e.at.Seconds(), arrow, wire.Clip(string(e.msg.Raw)))
+		fmt.Fprintf(&b, "%8.3fs %s%s %s\n", e.at.Seconds(), e.by, arrow, wire.Clip(string(e.msg.Raw)))
 	}
 	return b.String()
 }

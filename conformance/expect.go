@@ -33,6 +33,9 @@ func (p *player) answered(st *step) (*wire.Message, error) {
 	if r == nil && st.name != "null" {
 		return nil, &syntaxError{st.position, fmt.Sprintf("no request %q was sent", st.name)}
 	}
+	if r != nil && r.of != p.line {
+		return nil, &syntaxError{st.position, fmt.Sprintf("the request %q was sent on another connection, by %s; the step client NAME comes before", st.name, r.of.name)}
+	}
 	if r != nil && st.words == nil {
 		err := p.await(st, r)
 		return r.answer, err

@@ -21,6 +21,7 @@ type fault struct {
 	// renumber: the events that are sent are renumbered, so that seq does not reveal the fault.
 	renumber bool
 	framing  string // "": any
+	level    string // not "": only sessions of this level can detect the fault
 	word     string // not "": only sessions that contain it can detect the fault, and one is enough
 	hooks    func() hooks
 }

@@ -29,7 +29,7 @@ var sincere = fault{name: "nothing"}
 
 // faults returns all faults that the suite must detect.
 func faults() []fault {
-	return slices.Concat(wireFaults, answerFaults, eventFaults, waitFaults, effectFaults, moreEffects, portFaults, limitFaults, secretFaults, confirmFaults, searchFaults, execFaults, envFaults, directoryFaults, paramFaults())
+	return slices.Concat(wireFaults, answerFaults, eventFaults, waitFaults, effectFaults, moreEffects, portFaults, limitFaults, secretFaults, confirmFaults, searchFaults, execFaults, envFaults, directoryFaults, sessionFaults, paramFaults())
 }
 
 func faultNamed(name string) *fault {
@@ -95,7 +95,8 @@ func (b *bench) meet(t *testing.T, f *fault, s *Session, framing string, within 
 	}
 	r := Run(s, framing, Config{
 		Contract: b.contract, Command: []string{self, proxyWord, f.name, count, b.server}, Orphans: true,
-		Within: within, Shutdown: within + 3*time.Second, // and the server's own grace period
+		Connect: []string{self, proxyWord, f.name, count, b.server, "connect", "-session", "{session}"},
+		Within:  within, Shutdown: within + 3*time.Second, // and the server's own grace period
 	})
 	m := &meeting{Result: r, fault: f}
 	if info, err := os.Stat(count); err == nil {
@@ -323,7 +324,7 @@ func (b *bench) searchFor(t *testing.T, f *fault) (names []string, log string) {
 	within := min(f.within(), 4*time.Second) // In a search, many sessions wait in vain for unrelated reasons.
 	for _, session := range b.sessions {
 		framing := f.framingOf(session)
-		if framing == "" || !*every && len(names) >= f.most() || !b.has(session, f.word) {
+		if framing == "" || f.level != "" && f.level != session.Level || !*every && len(names) >= f.most() || !b.has(session, f.word) {
 			continue
 		}
 		m := b.meet(t, f, session, framing, within)

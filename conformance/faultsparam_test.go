@@ -8,10 +8,8 @@ import (
 )
 
 // paramFaults are servers that accept a member of params and ignore it. One session that detects it is enough.
-func paramFaults() (all []fault) {
-	// The verdict reports a consequence: another result, an error, or silence.
-	const says = "expected|differs|no more output comes|are not acknowledged|by the condition input|" + notSent
-	for _, line := range strings.Split(strings.TrimSpace(`
+func paramFaults() []fault {
+	return append(ignoring("", `
 initialize rootDirectory allowedDirectories
 initialize/capabilities ack secret confirm
 initialize/options encoding events env limits persist confirm secretInput allowCommands denyCommands aliases
@@ -44,10 +42,36 @@ wait from timeoutMs maxBytes format mark stripEcho
 condition flags on stream afterInput
 condition/input minConfidence kinds listening
 watch flags on stream once
-`), "\n") {
+`), ignoring(shared, `
+initialize/capabilities ping
+initialize/options/limits pingMs lostMs
+initialize/session attach clientId token role human share lease jobs resume
+initialize/session/lease detachedMs idleMs
+initialize/session/jobs onDetach graceMs
+session/set lease share jobs
+job/start key onDetach detachGraceMs
+job/run key onDetach
+job/write key
+job/exec key
+job/kill key
+job/signal key
+job/resize key
+job/remove key
+env/set key
+env/unset key
+job/set onDetach detachGraceMs
+job/subscribe after whenDetached
+`)...)
+}
+
+// ignoring returns the faults of a list of members, with the level of the sessions that can detect them.
+func ignoring(level, members string) (all []fault) {
+	// The verdict reports a consequence: another result, an error, or silence.
+	const says = "expected|differs|no more output comes|are not acknowledged|by the condition input|" + notSent
+	for line := range strings.SplitSeq(strings.TrimSpace(members), "\n") {
 		where, names, _ := strings.Cut(line, " ")
 		for _, name := range strings.Fields(names) {
-			all = append(all, fault{name: fmt.Sprintf("ignores `%s` of `%s`", name, where), says: says, slow: true, word: name, hooks: ignores(where, name)})
+			all = append(all, fault{name: fmt.Sprintf("ignores `%s` of `%s`", name, where), says: says, slow: true, level: level, word: name, hooks: ignores(where, name)})
 		}
 	}
 	return all

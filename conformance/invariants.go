@@ -24,10 +24,15 @@ type checker struct {
 	secrets   []string            // secrets that the client has sent
 	questions map[string]askState // the server's requests, by id
 	window    window
+	facts     *facts // of all connections of the session; nil if there is one alone
+	replaced  bool   // session/replaced has come
+	over      bool   // session/end was answered
+	greeted   bool   // initialize was answered with a result
 }
 
 // A request is a request of the client.
 type request struct {
+	of               *line
 	name, id, method string
 	params           map[string]any
 	lost             bool          // the server cannot read its id
@@ -47,8 +52,8 @@ const (
 	askTakenBack
 )
 
-func newChecker() *checker {
-	return &checker{jobs: map[string]*jobView{}, open: map[string][]*request{}}
+func newChecker(f *facts) *checker {
+	return &checker{facts: f, jobs: map[string]*jobView{}, open: map[string][]*request{}}
 }
 
 // sent registers a request of the client.
@@ -67,7 +72,9 @@ func (c *checker) sent(r *request) {
 	case "job/subscribe":
 		c.subscribing(r.params)
 	case "job/start", "job/run", "": // a message that the session spells out may have no readable method
-		c.starts++
+		if c.starts++; c.facts != nil {
+			c.facts.starts++
+		}
 	case "job/write", "env/set":
 		c.secrets = append(c.secrets, secretsOf(r.params)...)
 	}
@@ -90,6 +97,13 @@ func (c *checker) method(m *wire.Message) string {
 
 // received returns which invariant a message violates, or "".
 func (c *checker) received(m *wire.Message, at int) string {
+	if c.replaced {
+		return "session/replaced is the last message of a connection"
+	}
+	c.replaced = m.Method == "session/replaced"
+	if m.Kind != wire.KindResponse && c.facts != nil && !c.greeted {
+		return "before the answer to initialize nothing else comes"
+	}
 	switch m.Kind {
 	case wire.KindResponse:
 		return c.response(m, at)
@@ -205,10 +219,21 @@ func (c *checker) result(r *request, m *wire.Message) string {
 	switch r.method {
 	case "initialize":
 		c.window.begin(o)
+		if c.greeted = true; c.facts != nil {
+			why = c.resumed(r, o)
+		}
 	case "job/start", "job/run":
-		why = c.startAnswered(r, o)
+		if o["replayed"] != true { // else another request has started it
+			why = c.startAnswered(r, o)
+		}
+	case "session/end":
+		c.over = true
 	case "job/subscribe", "job/unsubscribe":
-		c.subscribed(r)
+		if c.facts != nil && r.method == "job/subscribe" {
+			why = c.attached(r, o)
+		} else {
+			c.subscribed(r)
+		}
 	case "job/read":
 		why = c.read(r, o)
 	case "job/exec", "job/history":
@@ -230,8 +255,12 @@ func (c *checker) result(r *request, m *wire.Message) string {
 // counted checks a handle: each start takes one, counting from 1.
 func (c *checker) counted(handle any) string {
 	n, _ := wire.Int(handle)
-	if n > c.starts {
-		return fmt.Sprintf("there is no job %d yet: handles count up from 1, and %d starts were sent", n, c.starts)
+	starts := c.starts
+	if c.facts != nil {
+		starts = c.facts.starts
+	}
+	if n > starts {
+		return fmt.Sprintf("there is no job %d yet: handles count up from 1, and %d starts were sent", n, starts)
 	}
 	return ""
 }
@@ -323,7 +352,7 @@ func (c *checker) complete(j *jobView) string {
 // ended returns what is missing after the server has ended, or "".
 func (c *checker) ended() string {
 	for _, r := range c.all {
-		if r.answer == nil && !r.lost {
+		if r.answer == nil && !r.lost && !c.replaced {
 			return fmt.Sprintf("the request %s (%s, %s) was never answered", r.id, r.name, r.method)
 		}
 	}
@@ -332,6 +361,8 @@ func (c *checker) ended() string {
 		switch {
 		case c.window.full(j):
 			continue // the rest waits for acknowledgements that never came
+		case c.facts != nil && !c.over:
+			continue // the job may live on
 		case c.wants(j, "closed") && !j.closed:
 			return fmt.Sprintf("job/closed of job %s never came", handle)
 		case c.wants(j, "exited") && !j.exited && j.sub == nil:

@@ -106,7 +106,7 @@ func TestWindow(t *testing.T) {
 
 // checked returns the first violation that a checker finds in a log, or at its end.
 func checked(t *testing.T, log []string) string {
-	c := newChecker()
+	c := newChecker(nil)
 	for i, line := range log {
 		if ours, ok := strings.CutPrefix(line, "--> "); ok {
 			id, rest, _ := strings.Cut(ours, " ")

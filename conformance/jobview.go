@@ -22,6 +22,8 @@ type jobView struct {
 	unplaced bool // the start of its output is unknown
 
 	seq     int64
+	n       int64  // of the last event that has one
+	floor   int64  // no event up to this number has to come any more
 	first   string // the name of the first event
 	last    string // the name of the last event
 	exited  bool
@@ -103,7 +105,7 @@ func (c *checker) event(m *wire.Message, o map[string]any) string {
 		return fmt.Sprintf("seq of job %s is %d after %d", j.handle, seq, j.seq)
 	case name == "started" && seq != 1:
 		return fmt.Sprintf("job/started is the first event of job %s", j.handle)
-	case name != "started" && seq == 1 && c.wants(j, "started"):
+	case name != "started" && seq == 1 && c.wants(j, "started") && (c.facts == nil || j.asked != nil): // others are not sent it
 		return fmt.Sprintf("the first event of job %s is %s, not job/started", j.handle, m.Method)
 	}
 	j.seq, j.last = seq, name
@@ -116,6 +118,9 @@ func (c *checker) event(m *wire.Message, o map[string]any) string {
 		}
 	}
 	if why := c.unwanted(j, name); why != "" {
+		return why
+	}
+	if why := c.numbered(j, name, o); why != "" {
 		return why
 	}
 	return c.eventOf(j, name, o)

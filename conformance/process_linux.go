@@ -18,6 +18,22 @@ var servers struct {
 	sync.Mutex
 	pids   map[int]bool
 	before map[int]bool // children from before orphans were adopted
+	homes  map[string]bool
+}
+
+func homeBegins(dir string) {
+	servers.Lock()
+	defer servers.Unlock()
+	if servers.homes == nil {
+		servers.homes = map[string]bool{}
+	}
+	servers.homes[dir] = true
+}
+
+func homeEnds(dir string) {
+	servers.Lock()
+	defer servers.Unlock()
+	delete(servers.homes, dir)
 }
 
 // adoptOrphans makes this process the subreaper: processes whose parent ends become its children.
@@ -66,8 +82,8 @@ func reap(pid int) {
 	}
 }
 
-// killOrphans kills the processes that a server has left behind: the children of this process that have the
-// server's directory in their environment and, if no other server runs, all adopted ones. Their own children are
+// killOrphans kills the processes that the servers of a home have left behind: the children of this process that
+// have the directory in their environment and, if there is no other home, all adopted ones. Their own children are
 // adopted in turn, so it repeats until there is none, for at most 5 s.
 func killOrphans(dir string) {
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
@@ -83,7 +99,7 @@ func killAdopted(dir string) (found bool) {
 	if servers.before == nil {
 		return false
 	}
-	alone := len(servers.pids) <= 1
+	alone := len(servers.homes) <= 1
 	for _, pid := range children() {
 		if servers.pids[pid] || servers.before[pid] {
 			continue
@@ -105,6 +121,25 @@ func killAdopted(dir string) (found bool) {
 		}
 	}
 	return found
+}
+
+// adopted lists the living children of this process that have a directory in their environment and are not servers
+// that it has started itself.
+func adopted(dir string) (pids []int) {
+	servers.Lock()
+	defer servers.Unlock()
+	if servers.before == nil {
+		return nil
+	}
+	for _, pid := range children() {
+		if servers.pids[pid] || servers.before[pid] {
+			continue
+		}
+		if ended, _ := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); ended != pid && knows(pid, dir) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // knows reports whether a process has a directory in its environment.

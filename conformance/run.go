@@ -48,7 +48,10 @@ type Result struct {
 type Config struct {
 	Contract *Contract
 	Command  []string // the server's; [0] is a path, or a name to find on PATH
-	Levels   []string // levels to run; others are skipped. nil: all
+	// Connect is the command that joins a session of the level sessions, and starts it if there is none: each client is
+	// one process of it. {session} in its words stands for the session's name. nil: that level is skipped.
+	Connect []string
+	Levels  []string // levels to run; others are skipped. nil: all
 	// Orphans makes this process the parent of the processes that servers leave behind, and kills them (Linux;
 	// elsewhere only a server's process group is killed). It treats all later children of the process as orphans:
 	// use it only in a program that starts no other children.
@@ -71,27 +74,31 @@ type skipError struct{ why string }
 
 func (e *skipError) Error() string { return e.why }
 
-// A player plays one session against one server process.
+// A player plays one session.
 type player struct {
 	cfg      Config
 	session  *Session
 	contract *Contract
-	conn     *connection
-	check    *checker
+	framing  string
+	home     *home
+	command  []string
+	facts    *facts // what all connections must agree about; nil for other levels than sessions
+
+	*line   // the connection that the steps are about
+	clients map[string]*client
 
 	vars     vars
 	requests map[string]*request // by name
-	ids      int
-	cursors  map[string]int   // in the log: after the last match of expect, by its label (or "")
-	seen     int              // in the log: the number of checked entries
-	spots    map[string]int64 // by job and stream: the end of the last output step
-	nulls    int              // the number of answers with id null that the steps have asked for
-	replies  []*step          // to the server's requests
-	pending  []*step          // never and count, which examine the whole session
-	froms    map[*step]int    // the log position of each never
-	closed   bool             // stdin is closed
-	status   bool             // a step has checked the server's exit
-	killed   bool             // a step has sent SIGKILL
+	pending  []inquiry           // never and count, which examine the whole session
+	killed   bool                // a step has sent SIGKILL
+	fresh    bool                // the connection is new, and the runner has to initialize it
+}
+
+// An inquiry is a never or count step, with the place in the log at which it was met.
+type inquiry struct {
+	*step
+	of   *line
+	from int
 }
 
 // Run plays a session against a fresh server. It returns in bounded time, whatever the server does; by then the
@@ -106,21 +113,30 @@ func Run(s *Session, framing string, cfg Config) (r Result) {
 	if r.Verdict, r.Reason = applies(s, cfg); r.Verdict != "" {
 		return r
 	}
-	conn, err := dial(append(slices.Clone(cfg.Command), s.Args...), framing)
+	cfg.Within, cfg.Shutdown = orDefault(cfg.Within, defaultWithin), orDefault(cfg.Shutdown, defaultShutdown)
+	h, err := newHome(cfg.Orphans)
 	if err != nil {
+		r.Verdict, r.Reason = Wrong, "there is no directory for the server: "+err.Error()
+		return r
+	}
+	defer h.release()
+	p := &player{
+		cfg: cfg, session: s, contract: cfg.Contract, framing: framing, home: h, command: append(slices.Clone(cfg.Command), s.Args...),
+		clients: map[string]*client{}, vars: vars{}, requests: map[string]*request{},
+	}
+	if s.Level == shared {
+		p.facts = newFacts()
+		p.command = append(joining(cfg.Connect), s.Args...)
+	}
+	if err = p.connect(s.firstClient()); err != nil {
 		r.Verdict, r.Reason = Wrong, "the server cannot be started: "+err.Error()
 		return r
 	}
-	cfg.Within, cfg.Shutdown = orDefault(cfg.Within, defaultWithin), orDefault(cfg.Shutdown, defaultShutdown)
-	p := &player{
-		cfg: cfg, session: s, contract: cfg.Contract, conn: conn, check: newChecker(),
-		vars: vars{}, cursors: map[string]int{}, requests: map[string]*request{}, spots: map[string]int64{}, froms: map[*step]int{},
-	}
 	err = p.play()
-	if e := p.end(err, cfg.Orphans); err == nil {
+	if e := p.end(err); err == nil {
 		err = e
 	}
-	r.judge(err, conn)
+	r.judge(err, p)
 	return r
 }
 
@@ -131,6 +147,9 @@ func applies(s *Session, cfg Config) (Verdict, string) {
 	}
 	if cfg.Levels != nil && !slices.Contains(cfg.Levels, s.Level) {
 		return Skipped, "the level " + s.Level + " was not asked for"
+	}
+	if s.Level == shared && len(cfg.Connect) == 0 {
+		return Skipped, "there is no command that joins a session (-connect)"
 	}
 	if why := machineLacks(s); why != "" {
 		return Skipped, why
@@ -153,7 +172,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 // within returns the maximum time of a step.
 func (p *player) within(st *step) time.Duration { return orDefault(st.within, p.cfg.Within) }
 
-func (r *Result) judge(err error, conn *connection) {
+func (r *Result) judge(err error, p *player) {
 	var skip *skipError
 	var wrong *syntaxError
 	switch {
@@ -168,7 +187,7 @@ func (r *Result) judge(err error, conn *connection) {
 	default:
 		r.Verdict = Failed
 	}
-	r.Reason, r.Transcript, r.Stderr = err.Error(), conn.transcript(), conn.stderrTail()
+	r.Reason, r.Transcript, r.Stderr = err.Error(), p.transcript(), p.conn.stderrTail()
 }
 
 // machineLacks returns which need of a session the machine does not meet, or "".
@@ -192,18 +211,28 @@ func (p *player) play() error {
 	if err := p.contract.misspelled(p.session); err != nil {
 		return err
 	}
-	if !p.session.cold && p.session.steps[0].verb != "initialize" {
-		if err := p.initialize(&step{position: position{p.session.file, 1, 1}}); err != nil {
-			return located(&step{position: position{p.session.file, 1, 1}}, err)
-		}
-	}
+	before := &step{position: position{p.session.file, 1, 1}}
 	for i := range p.session.steps {
 		st := &p.session.steps[i]
+		if st.verb != "initialize" && st.verb != "client" && !st.prepares() {
+			if err := p.greet(before); err != nil {
+				return located(before, err)
+			}
+		}
 		if err := p.step(st); err != nil {
 			return located(st, err)
 		}
+		before = st
 	}
-	return nil
+	return located(before, p.greet(before))
+}
+
+// greet initializes a new connection, unless the session does that.
+func (p *player) greet(st *step) error {
+	if !p.fresh {
+		return nil
+	}
+	return p.initialize(&step{position: st.position})
 }
 
 // located adds the step's position to an error, if the error has none.
@@ -239,8 +268,7 @@ func (p *player) step(st *step) error {
 	case "expect":
 		return p.expect(st)
 	case "never", "count":
-		p.froms[st] = p.cursors[""]
-		p.pending = append(p.pending, st)
+		p.pending = append(p.pending, inquiry{st, p.line, p.cursors[""]})
 	case "output":
 		return p.output(st)
 	case "bytes":
@@ -271,6 +299,10 @@ func (p *player) control(st *step) error {
 		p.conn.stall()
 	case "resume":
 		p.conn.resume()
+	case "client":
+		return p.speak(st)
+	case "cut":
+		return p.cut(st)
 	case "signal":
 		p.killed = p.killed || st.words[0] == "KILL"
 		if err := signalServer(p.conn.cmd, st.words[0]); !errors.Is(err, os.ErrProcessDone) { // the following steps report how it has ended

@@ -124,6 +124,7 @@ func TestPlay(t *testing.T) {
 		{"a mode that it must lack", "prose\nlacks: mode pty\n" + start[6:], Skipped, "the server has the mode pty"},
 		{"a key that it must lack", "prose\nlacks: key Enter\n" + start[6:], Passed, ""},
 		{"a level that it lacks", "prose\nlevel: store\n" + start[6:], Skipped, "nothing of the level store"},
+		{"a level that joins sessions", "prose\nlevel: sessions\n-- client B --\n", Skipped, "there is no command that joins a session (-connect)"},
 		{"another platform", "prose\nneeds: platform plan9\n" + start[6:], Skipped, "this is not plan9"},
 		{"a program", "prose\nneeds: program no-such-program\n" + start[6:], Skipped, "no-such-program is not installed"},
 		{"an id", "prose\n-- send start --\njob/start\nid: \"a b\"\n{}\n-- answer start --\n{job: {handle: 1}}\n", Passed, ""},

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -43,7 +42,8 @@ type connection struct {
 	stdin   *os.File
 	stdout  *os.File
 	stderr  *os.File
-	dir     string // the server's directory, removed by release
+	home    *home
+	number  int // of the connection, among those of the session
 
 	died    chan struct{} // closed after the process is reaped; its ProcessState may be read then
 	readers sync.WaitGroup
@@ -64,29 +64,23 @@ type connection struct {
 	closing bool          // write closes stdin after the queue
 }
 
-// dial starts a server in an empty directory of its own, which is also its home and holds its state.
-func dial(command []string, framing string) (*connection, error) {
-	dir, err := os.MkdirTemp("", "conformance-")
-	if err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // macOS: /var is a symbolic link
-		return nil, err
-	}
+// dial starts a server.
+func dial(command []string, framing string, h *home) (*connection, error) {
+	h.dialed++
 	c := &connection{
-		framing: framing, began: time.Now(), dir: dir, died: make(chan struct{}), readEnd: make(chan struct{}), errEnd: make(chan struct{}),
+		framing: framing, began: h.began, home: h, number: h.dialed, died: make(chan struct{}), readEnd: make(chan struct{}), errEnd: make(chan struct{}),
 		changed: make(chan struct{}), kick: make(chan struct{}, 1), finis: make(chan struct{}),
 	}
 	program, err := process.Path(command[0])
 	if err == nil {
 		c.cmd = exec.Command(program, pathsFromHere(command[1:])...)
-		c.cmd.Dir = dir
-		c.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
+		c.cmd.Dir = h.dir
+		c.cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+h.state())
 		process.OwnGroup(c.cmd)
 		err = c.startKnown()
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, err
 	}
 	c.readers.Go(c.readStderr)
 	c.readers.Go(c.read)
@@ -96,12 +90,13 @@ func dial(command []string, framing string) (*connection, error) {
 	return c, nil
 }
 
-// dialed has the running servers.
+// dialed has the running servers, and the directories of the sessions that are played.
 var dialed = struct {
 	sync.Mutex
-	all  map[*connection]bool
-	over bool // no more servers are started
-}{all: map[*connection]bool{}}
+	all   map[*connection]bool
+	homes map[*home]bool
+	over  bool // no more servers are started
+}{all: map[*connection]bool{}, homes: map[*home]bool{}}
 
 // startKnown starts the server and registers it under the lock, so that KillServers cannot miss it.
 func (c *connection) startKnown() error {
@@ -125,8 +120,10 @@ func KillServers() {
 	dialed.over = true
 	for c := range dialed.all {
 		process.KillGroup(c.cmd)
-		killOrphans(c.dir)
-		_ = os.RemoveAll(c.dir) // Best effort, as in release.
+	}
+	for h := range dialed.homes {
+		killOrphans(h.dir)
+		_ = os.RemoveAll(h.dir) // Best effort, as in release.
 	}
 }
 
@@ -364,15 +361,19 @@ func (c *connection) finish(patience time.Duration) (inTime bool) {
 	}
 }
 
-// release kills the rest of the server: its process group and the orphans that this process has adopted (Linux).
-// It ends the goroutines and removes the directory.
-func (c *connection) release(orphans bool) {
+// cut ends the connection without a word: the process is killed, as a network or a machine ends one.
+func (c *connection) cut() {
+	c.resume()
+	process.KillGroup(c.cmd)
+	<-c.died
+	<-c.readEnd // watch ensures that it is closed
+}
+
+// release kills the rest of the server's process group, and ends the goroutines.
+func (c *connection) release() {
 	process.KillGroup(c.cmd)
 	<-c.died
 	close(c.finis)
-	if orphans {
-		killOrphans(c.dir)
-	}
 	serverGone(c.cmd)
 	dialed.Lock()
 	delete(dialed.all, c)
@@ -381,7 +382,6 @@ func (c *connection) release(orphans bool) {
 		_ = f.Close() // This unblocks a pending call on it; it may be closed already.
 	}
 	c.readers.Wait()
-	_ = os.RemoveAll(c.dir) // Best effort: files that a job still writes there are the job's fault.
 }
 
 // lastWords returns the end of the stderr of a server that has ended. It waits at most holdTime if another

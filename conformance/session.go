@@ -13,7 +13,10 @@ import (
 )
 
 // levels are those of protocol section 12.
-var levels = []string{"core", "trees", "terminal", "store", "policy"}
+var levels = []string{"core", "trees", "terminal", "store", "policy", "sessions"}
+
+// shared is the level of the sessions that have several clients and connections.
+const shared = "sessions"
 
 // A Session is the content of one session file: messages to send, and the messages that must come back.
 type Session struct {
@@ -109,6 +112,8 @@ func init() {
 		"exit":       {"exit STATUS, or exit any", parseExit, true},
 		"signal":     {"signal NAME", parseSignal, false},
 		"gone":       {"gone", parseGone, true},
+		"client":     {"client NAME [uninitialized]", parseClient, false},
+		"cut":        {"cut", parseWords, false},
 	}
 }
 
@@ -267,14 +272,11 @@ func verbNames() []string {
 
 // check rejects mistakes that are visible before anything is run.
 func (s *Session) check() error {
-	sent := map[string]bool{"initialize": true}
-	if s.cold || slices.ContainsFunc(s.steps, func(st step) bool { return st.verb == "initialize" }) {
-		sent = map[string]bool{}
-	}
+	sent := map[string]bool{"initialize": !s.cold}
 	for i := range s.steps {
 		st := &s.steps[i]
 		for _, name := range st.sends() {
-			if sent[name] {
+			if sent[name] && st.verb != "initialize" { // each connection is initialized
 				return &syntaxError{st.position, fmt.Sprintf("a request %q is sent already; each needs a name of its own", name)}
 			}
 			sent[name] = true
@@ -319,8 +321,11 @@ func (st *step) refersTo(sent map[string]bool) error {
 func (s *Session) checkStart() error {
 	first := s.steps[0].position
 	for i, st := range s.steps {
-		if st.verb == "initialize" && (i > 0 || s.cold) {
-			return &syntaxError{st.position, "the step initialize comes first, and without initialize: no; to send the request otherwise, write initialize: no and -- send NAME --"}
+		if st.verb == "initialize" && (s.cold || !s.begins(i)) {
+			return &syntaxError{st.position, "the step initialize comes first, or right after client NAME, and without initialize: no; to send the request otherwise, write initialize: no, or client NAME uninitialized, and -- send NAME --"}
+		}
+		if (st.verb == "client" || st.verb == "cut") && s.Level != shared {
+			return &syntaxError{st.position, "the step " + st.verb + " is for sessions with level: " + shared + ", which have several connections"}
 		}
 	}
 	for _, n := range slices.Concat(s.Needs, s.Lacks) {
@@ -330,6 +335,16 @@ func (s *Session) checkStart() error {
 	}
 	return nil
 }
+
+// begins reports whether a step is the first one of a connection, apart from those that only prepare the runner.
+func (s *Session) begins(i int) bool {
+	for i--; i >= 0 && s.steps[i].prepares(); i-- {
+	}
+	return i < 0 || s.steps[i].verb == "client"
+}
+
+// prepares reports whether a step sends and awaits nothing.
+func (st *step) prepares() bool { return st.verb == "reply" || st.verb == "let" }
 
 func integer(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)

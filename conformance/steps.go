@@ -426,6 +426,14 @@ func parseWords(st *step, words []string, s section) error {
 	return s.nothing()
 }
 
+func parseClient(st *step, words []string, s section) error {
+	if len(words) == 0 || len(words) > 2 || !isName(words[0]) || len(words) == 2 && words[1] != "uninitialized" {
+		return errUsage
+	}
+	st.words = words
+	return s.nothing()
+}
+
 func parseExit(st *step, words []string, s section) error {
 	if len(words) != 1 {
 		return errUsage

@@ -67,8 +67,17 @@ func (c *checker) now(j *jobView) subscription {
 		return *j.sub
 	case j.asked != nil:
 		return c.asks(j.asked, j.goesOn)
+	case c.facts != nil && !c.starting():
+		return subscription{} // another connection has started it
 	}
 	return subscription{unknown: true}
+}
+
+// starting reports whether the job of a start may be unknown yet.
+func (c *checker) starting() bool {
+	return slices.ContainsFunc(c.all, func(r *request) bool {
+		return r.answer == nil && (r.method == "job/start" || r.method == "job/run" || r.method == "")
+	})
 }
 
 // wants reports whether an event of a job was requested; if that is unknown, it returns false.

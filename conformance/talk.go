@@ -14,6 +14,10 @@ import (
 
 // initialize sends initialize and initialized, and checks the server's capabilities.
 func (p *player) initialize(st *step) error {
+	if p.greeted {
+		return &syntaxError{st.position, "this connection is initialized already; client NAME opens another one once it is cut, or its end was awaited with exit"}
+	}
+	p.fresh, p.greeted = false, true
 	params := map[string]any{}
 	if st.v != nil {
 		v, err := (matcher{p.vars}).evaluate(st.v)
@@ -28,7 +32,7 @@ func (p *player) initialize(st *step) error {
 			return &syntaxError{st.v.at(), "the params do not fit their schema: " + why}
 		}
 	}
-	r := &request{name: "initialize", id: p.nextID(), method: "initialize", params: params}
+	r := &request{of: p.line, name: "initialize", id: p.nextID(), method: "initialize", params: params}
 	p.request(r, params)
 	if err := p.await(st, r); err != nil {
 		return err
@@ -99,7 +103,7 @@ func (n Need) in(caps map[string]any) bool {
 }
 
 // allNeeds returns the needs that a session lists, the methods that it sends, and the modes of the jobs that it
-// starts.
+// starts. A method that the server must lack is sent to show that it is refused.
 func (s *Session) allNeeds() []Need {
 	needs := slices.Clone(s.Needs)
 	for _, st := range s.steps {
@@ -107,6 +111,9 @@ func (s *Session) allNeeds() []Need {
 			continue
 		}
 		it := st.items[0]
+		if slices.Contains(s.Lacks, Need{"method", it.method}) {
+			continue
+		}
 		if needs = append(needs, Need{"method", it.method}); it.method == "job/start" || it.method == "job/run" {
 			needs = append(needs, Need{"mode", it.mode()})
 		}
@@ -133,7 +140,7 @@ func (p *player) nextID() string {
 
 func (p *player) send(st *step) error {
 	it := st.items[0]
-	r := &request{name: st.name, method: it.method, lost: slices.Contains(st.words, "unanswered")}
+	r := &request{of: p.line, name: st.name, method: it.method, lost: slices.Contains(st.words, "unanswered")}
 	if it.id != nil {
 		v, err := (matcher{p.vars}).evaluate(it.id)
 		if err != nil {
@@ -170,7 +177,7 @@ func (p *player) notify(st *step) error {
 // step says that they are not.
 func (p *player) params(st *step, it item) (any, error) {
 	if p.closed {
-		return nil, &syntaxError{st.position, "stdin was closed before; nothing can be sent any more"}
+		return nil, &syntaxError{st.position, "stdin was closed before, or the connection was cut; nothing can be sent any more"}
 	}
 	var v any
 	if it.params != nil {
@@ -221,7 +228,7 @@ func (p *player) content(st *step, data []byte) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.ids)) {
 		v, _ := wire.Decode([]byte(st.ids[name])) // The parser has checked it.
-		r := &request{name: name, id: string(wire.Encode(v))}
+		r := &request{of: p.line, name: name, id: string(wire.Encode(v))}
 		if o, err := wire.Decode([]byte(st.content)); err == nil { // A frame is usually a message.
 			o, _ := o.(map[string]any)
 			r.method, _ = o["method"].(string)

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"shelld.dev/shelld/schema"
 )
@@ -158,6 +159,19 @@ func TestIdleSession(t *testing.T) {
 	h.done()
 }
 
+// TestIdleAfterAFailedStart: a session whose client has gone while a start failed ends, too.
+func TestIdleAfterAFailedStart(t *testing.T) {
+	for range 20 {
+		h := share(t)
+		a := h.join("a", "lease", obj{"idleMs": longAgo})
+		for range 5 {
+			a.begin("job/start", obj{"argv": []string{"no-such-program-at-all"}})
+		}
+		a.cut()
+		h.done()
+	}
+}
+
 // TestSetLease: job/set changes what becomes of a job, even if its client is away already.
 func TestSetLease(t *testing.T) {
 	h := share(t)
@@ -234,7 +248,7 @@ func TestReplaced(t *testing.T) {
 	watcher := h.join("watcher")
 	a := h.join("a")
 	job := a.sleeper("name", "j", "onDetach", "end")
-	waits := a.begin("job/wait", obj{"handle": job, "until": []obj{}})
+	a.begin("job/wait", obj{"handle": job, "until": []obj{}}) // It is not answered.
 	b := h.join("a")
 	equal(t, "attached", b.joined.Session.Attached, schema.SessionAttachedReplaced)
 	note[schema.SessionReplacedParams](a, "session/replaced", 1)
@@ -245,11 +259,39 @@ func TestReplaced(t *testing.T) {
 	if last := a.log[len(a.log)-1]; !last.sent && string(last.body) != `{"jsonrpc":"2.0","method":"session/replaced","params":{}}` {
 		t.Errorf("the last message is %s", last.body)
 	}
-	_ = waits
 	left := note[schema.SessionClientLeftParams](watcher, "session/clientLeft", 1)
 	equal(t, "reason", left.Reason, schema.SessionLeaveReasonReplaced)
 	equal(t, "status", b.get(job).Status, schema.StatusRunning)
 	equal(t, "ends", b.get(job).EndsAt != nil, false)
+}
+
+// TestReplacesAStalled: a client that reads nothing is replaced at once, and what was sent to it is sent to its next
+// connection.
+func TestReplacesAStalled(t *testing.T) {
+	h := share(t)
+	a := h.join("a")
+	a.gate.let(false)
+	a.begin("job/start", obj{"argv": []string{"seq", "100000"}, "mode": "pipe", "name": "j", "key": "k"})
+	watcher := h.join("watcher")
+	watcher.infoOf("j")
+	watcher.await("j", obj{"closed": true}, "maxBytes", 0)
+	b := h.join("a", "resume", resume(1, "after", 0, "from", "start"))
+	equal(t, "attached", b.joined.Session.Attached, schema.SessionAttachedReplaced)
+	equal(t, "output", b.output(1, "stdout"), numbers(1, 100_000))
+	a.cutOff.Store(true)
+	a.gate.let(true)
+	a.left()
+}
+
+// infoOf waits until there is a job with a name.
+func (s *session) infoOf(name string) {
+	s.t.Helper()
+	for end := time.Now().Add(watchdog); time.Now().Before(end); {
+		if a := s.begin("job/get", obj{"handle": name}).answer(); a.Error == nil {
+			return
+		}
+	}
+	s.fatal("there is no job " + name)
 }
 
 // sendAnyway sends a message that the server may not read any more.

@@ -97,7 +97,7 @@ func (f *feed) Event(e jobs.Event) {
 	}
 	f.mu.Unlock()
 	if e.Closed != nil && f.session != nil {
-		f.session.jobClosed()
+		f.session.jobOver()
 	}
 }
 

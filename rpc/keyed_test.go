@@ -107,6 +107,37 @@ func TestKeyOfALongAnswer(t *testing.T) {
 	equal(t, "limit", d.Limit, "keptAnswerBytes")
 }
 
+// TestAnswersAfterLeaving: long answers that are made when the client has left are kept for it, however many.
+func TestAnswersAfterLeaving(t *testing.T) {
+	h := share(t)
+	a := h.join("a")
+	others := h.join("others")
+	over := filepath.Join(t.TempDir(), "over")
+	params := func(i int) obj {
+		return obj{"key": encode(i), "name": "r" + encode(i), "maxBytes": 1 << 20, "format": "text", "env": obj{"OVER": over},
+			"argv": []string{"sh", "-c", `until [ -e "$OVER" ]; do sleep 0.05; done; head -c 900000 /dev/zero | tr '\0' x`}}
+	}
+	const runs = 12 // together more than may wait to be sent
+	for i := range runs {
+		a.begin("job/run", params(i))
+	}
+	do[schema.JobWaitResult](others, "job/wait", obj{"handle": runs, "until": []obj{{"bytes": 0}}})
+	a.cutOff.Store(true) // The runs are not answered.
+	a.leave()
+	if err := os.WriteFile(over, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range runs {
+		others.await(i+1, obj{"closed": true}, "maxBytes", 0)
+	}
+	b := h.join("a")
+	for i := range runs {
+		r := do[schema.JobRunResult](b, "job/run", params(i))
+		equal(t, "replayed", r.Replayed != nil, true)
+		equal(t, "bytes", len(str(r.Stdout)), 900_000)
+	}
+}
+
 // TestNewestKeys: the newest 1,024 keys are kept.
 func TestNewestKeys(t *testing.T) {
 	h := share(t)

@@ -120,6 +120,7 @@ func (s *Server) initialize(r *request) error {
 	}
 	result.Session = s.in.attached(s, attached)
 	if p.Session == nil || len(p.Session.Resume) == 0 {
+		r.whenAnswered(s.out.metLocked)
 		r.reply(result)
 		return nil
 	}

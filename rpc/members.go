@@ -277,7 +277,7 @@ func (ss *Session) tell(except *Server, method string, params any) {
 	defer ss.mu.Unlock()
 	for _, s := range ss.clients {
 		if s != except && s.attendee.speaks {
-			s.out.send(s.out.bounded(method, params))
+			s.out.sendOwn(s.out.bounded(method, params))
 		}
 	}
 }
@@ -294,8 +294,8 @@ func (ss *Session) withPerson() (all []*Server) {
 	return all
 }
 
-// jobClosed ends the session soon if this was its last job and nobody is there. It is called in turns.
-func (ss *Session) jobClosed() {
+// jobOver ends the session soon if this was its last job and nobody is there. It is called in turns, too.
+func (ss *Session) jobOver() {
 	if ss.shared {
 		ss.mu.Lock()
 		ss.restIfIdleLocked()

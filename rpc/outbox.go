@@ -70,6 +70,8 @@ type outbox struct {
 	beside   beside
 
 	mu      sync.Mutex
+	unmet   bool            // initialize is not answered yet, and what others have the server send waits for that
+	early   [][]byte        // what waits
 	writing bool            // there is a writer
 	handed  bool            // the writer has left batch and its role to run
 	control []message       // answers and the like, in order
@@ -118,6 +120,32 @@ func (o *outbox) queueThen(m message, then func()) {
 	if then != nil {
 		then()
 	}
+}
+
+// sendOwnLocked queues a message that the client has not asked for: it waits for the answer to initialize.
+func (o *outbox) sendOwnLocked(body []byte) {
+	if o.unmet {
+		o.early = append(o.early, body)
+		return
+	}
+	o.sendLocked(body)
+}
+
+// sendOwn is sendOwnLocked with flushSoon.
+func (o *outbox) sendOwn(body []byte) {
+	o.mu.Lock()
+	o.sendOwnLocked(body)
+	o.mu.Unlock()
+	o.flushSoon()
+}
+
+// metLocked is called when the answer to initialize is queued.
+func (o *outbox) metLocked() {
+	o.unmet = false
+	for _, body := range o.early {
+		o.sendLocked(body)
+	}
+	o.early = nil
 }
 
 // sendLocked queues a message that does not wait for room. The caller must call flushSoon afterwards.

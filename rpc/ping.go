@@ -44,7 +44,7 @@ func (s *Server) watch(ping, lost time.Duration) {
 			s.end()
 			return
 		case silent >= ping:
-			s.out.send(notification("$/ping", schema.PingParams{}))
+			s.out.sendOwn(notification("$/ping", schema.PingParams{}))
 			t.Reset(min(ping, lost-silent))
 		default:
 			t.Reset(ping - silent)

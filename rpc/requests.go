@@ -57,7 +57,7 @@ func (o *outbox) askLocked(a *ask) []byte {
 // sendAskLocked sends an ask that does not wait for output. The caller must call flushSoon afterwards.
 func (o *outbox) sendAskLocked(a *ask) {
 	if body := o.askLocked(a); body != nil {
-		o.sendLocked(body)
+		o.sendOwnLocked(body)
 	}
 }
 
@@ -71,7 +71,7 @@ func (o *outbox) withdrawLocked(a *ask) {
 		return
 	}
 	delete(o.asks.pending, a.id)
-	o.sendLocked(notification("$/cancelRequest", schema.CancelRequestParams{ID: marshal(a.id)}))
+	o.sendOwnLocked(notification("$/cancelRequest", schema.CancelRequestParams{ID: marshal(a.id)}))
 }
 
 // withdrawAll withdraws all unanswered requests. No more are sent. It returns those that it has withdrawn.

@@ -37,13 +37,13 @@ func TestViewer(t *testing.T) {
 			t.Errorf("%s: %s", m.Name, e.Data)
 		}
 	}
-	v.see2(1)
+	v.looksAt(1)
 	v.quitShared()
 	equal(t, "live jobs", len(a.live()), 1)
 }
 
-// see2 reads a job as a viewer does.
-func (s *session) see2(handle int64) {
+// looksAt does with a job what a viewer may do.
+func (s *session) looksAt(handle int64) {
 	s.t.Helper()
 	s.get(handle)
 	s.listen(handle)

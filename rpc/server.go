@@ -60,7 +60,8 @@ type Server struct {
 	over    chan struct{} // closed by end
 
 	ended    sync.Once
-	attendee attendee // set by initialize on the reading goroutine, before others have access to the connection
+	ends     atomic.Bool // the client has ended the session
+	attendee attendee    // set by initialize on the reading goroutine, before others have access to the connection
 
 	places       places // of large answers (room.go)
 	searchPlaces places
@@ -340,10 +341,13 @@ func escaped(data []byte) rune {
 	return rune(n)
 }
 
-// letGo releases the job that the answer quotes.
+// letGo releases the job that the answer quotes. That may be the last one of the session, and have failed to start.
 func (r *request) letGo() {
 	if r.release != nil {
 		r.release()
+	}
+	if r.made != nil {
+		r.server.in.jobOver()
 	}
 }
 

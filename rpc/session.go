@@ -197,6 +197,7 @@ func (ss *Session) connect(in io.Reader, out io.Writer) *Server {
 	s.answered.L = &s.mu
 	s.maxMessage.Store(defaultMaxMessage)
 	s.out = newOutbox(out, frames.Framing)
+	s.out.unmet = ss.shared
 	s.stream = &stream{frames: frames, out: s.out}
 	return s
 }
@@ -216,8 +217,23 @@ func (s *Server) serve(ctx context.Context) schema.SessionLeaveReason {
 		s.log.Info("the client is gone")
 	case <-s.over:
 	case <-s.in.done:
+		if s.ends.Load() {
+			s.awaitExit(conn.DisconnectNotify())
+		}
 	}
 	return schema.SessionLeaveReasonLost
+}
+
+// awaitExit gives the client that has ended the session the time to take the answer and to leave, as after shutdown: some
+// clients lose an answer that comes together with the end of the connection.
+func (s *Server) awaitExit(left <-chan struct{}) {
+	late := time.NewTimer(stuckTime)
+	defer late.Stop()
+	select {
+	case <-left:
+	case <-s.out.broken:
+	case <-late.C:
+	}
 }
 
 // detach ends a connection whose client has gone, and leaves the jobs alone. What the client has only looked for is

@@ -73,6 +73,7 @@ func (s *Server) sessionEnd(r *request) error {
 	if err := s.owns("session/end", "end it"); err != nil {
 		return err
 	}
+	s.ends.Store(true)
 	r.await(func() (any, error) {
 		s.in.End()
 		return schema.SessionEndResult{}, nil
@@ -126,9 +127,14 @@ func (s *Server) jobSet(r *request) error {
 		d := milliseconds(p.DetachGraceMs, 0)
 		grace = &d
 	}
-	respond(r, j.SetLease(keep, grace), func(info jobs.Info) schema.JobSetResult {
+	changed := j.SetLease(keep, grace)
+	r.await(func() (any, error) {
+		if _, err := wait(r, changed); err != nil {
+			return nil, err
+		}
 		s.in.renew(j)
-		return schema.JobSetResult{Job: jobInfo(info)}
+		info, err := wait(r, j.SetLease(nil, nil)) // It has the new time of the job's end.
+		return schema.JobSetResult{Job: jobInfo(info)}, err
 	})
 	return nil
 }
@@ -202,6 +208,7 @@ func (r *request) resume(wanted []schema.SessionResume) func() []schema.ResumedJ
 		})
 	}
 	r.whenAnswered(func() {
+		r.server.out.metLocked()
 		for i := range all {
 			if all[i].change != nil {
 				all[i].change.answer()

@@ -213,18 +213,6 @@ func note[T any](s *session, method string, n int) (params T) {
 	return params
 }
 
-// notes returns how many notifications of a method there were so far.
-func (s *session) notes(method string) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.events {
-		if e.Method == method {
-			n++
-		}
-	}
-	return n
-}
-
 // listen subscribes a client to a job.
 func (s *session) listen(handle int64, params ...any) schema.JobSubscribeResult {
 	s.t.Helper()

@@ -143,8 +143,9 @@ func (s *Server) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.P
 			return f.demands.answered(), err
 		}
 		c.last = last
-		f.demands.returned(s.attendee.given)
-		return l.change(c, info, at, back)
+		answers, err := l.change(c, info, at, back)
+		f.demands.returned(s.attendee.given) // Only now: if the program still has to wait, it does not go on in between.
+		return answers, err
 	})
 }
 

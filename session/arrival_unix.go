@@ -78,7 +78,7 @@ func (a *Arrival) answer(with answer) (is bool) {
 	return is
 }
 
-// send writes a message to the front. One that is gone, or does not read, harms nobody.
+// send writes a message to the front. It gives up on a front that is gone or does not read.
 func (a *Arrival) send(message any) {
 	_ = a.link.SetWriteDeadline(time.Now().Add(firstTime))
 	_, _ = a.link.Write(line(message))

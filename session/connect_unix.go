@@ -42,6 +42,9 @@ func (d *Directory) connect(c Call) (*Link, error) {
 		}
 	}
 	f, err := d.folder(c.Session)
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == NotFound && !c.Existing {
+		return nil, errSwept // It was there a moment ago.
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +79,9 @@ func (f *folder) connectAlone(c Call, starting *os.File, most time.Duration) (*L
 	err = safedir.Lock(lock, safedir.Exclusive)
 	if errors.Is(err, safedir.ErrLocked) {
 		l, err = f.await(c, lock, most)
+	}
+	if err == nil && l == nil && !f.holds(lockFile, lock) {
+		err = errSwept
 	}
 	if l != nil || err != nil {
 		return l, err
@@ -227,9 +233,6 @@ func (f *folder) await(c Call, lock *os.File, most time.Duration) (*Link, error)
 		}
 		select {
 		case err := <-ended:
-			if err == nil && !f.holds(lockFile, lock) {
-				err = errSwept
-			}
 			return nil, err
 		case <-changed.events:
 		case <-late.C:

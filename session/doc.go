@@ -13,7 +13,7 @@
 //	<state directory>/hosts/NAME/lock       locked by the host as long as it lives, whatever ends it
 //	                             starting   locked by the front that starts a host until it is ready; others wait for it
 //	                             socket     of the host
-//	                             host.json  what is known about the host; nothing depends on it
+//	                             host.json  a description of the host; nothing depends on it
 //	                             host.log   stderr of the host; host.log.1 is the part before
 //	                             claim-…    of a client, locked by it; see Claim
 //

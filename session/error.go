@@ -2,7 +2,7 @@ package session
 
 import "fmt"
 
-// A Kind says what is wrong, to programs.
+// A Kind is the class of an error, for programs.
 type Kind string
 
 // The kinds of errors. Those of a host go over the wire.

@@ -27,8 +27,8 @@ const (
 // HostOptions describe a host.
 type HostOptions struct {
 	Name   string     // of the session
-	Info   Info       // ID, Title, Version, Protocol and StateDirectory
-	Status func() any // what the host tells about itself; encoded as JSON
+	Info   Info       // ID, Title, Version and Protocol
+	Status func() any // the status that the host reports; encoded as JSON
 }
 
 // A Host is the side of the host.
@@ -39,11 +39,11 @@ type Host struct {
 	status   func() any
 	lock     *os.File
 	starting *os.File // closed when the host is ready
-	ready    *os.File // tells the front
+	ready    *os.File // the pipe on which the front waits
 	info     Info
 
 	arrivals chan *Arrival
-	end      chan struct{} // closed when somebody has asked for the end
+	end      chan struct{} // closed when the end was requested
 	endOnce  sync.Once
 	asking   chan struct{} // a place for each connection without its first message
 
@@ -100,35 +100,25 @@ func (h *Host) inherit() error {
 
 var errHidden = errors.New("this command is for shelld connect, which starts it; use that")
 
-// SetInfo adds what becomes known later to host.json.
-func (h *Host) SetInfo(change func(*Info)) error {
-	h.mu.Lock()
-	change(&h.info)
-	h.mu.Unlock()
-	return h.tell()
-}
-
 // tell writes host.json.
 func (h *Host) tell() error {
-	h.mu.Lock()
 	b, err := json.MarshalIndent(h.info, "", "  ")
-	h.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	return h.folder.replace(infoFile, append(b, '\n'))
 }
 
-// Ready tells the front that started the host that it serves clients.
+// Ready reports to the front that started the host that it serves clients.
 func (h *Host) Ready() { h.report(nil) }
 
-// Fail tells the front why the host has not started, and closes it.
+// Fail reports to the front why the host has not started, and closes it.
 func (h *Host) Fail(err error) error {
 	h.report(err)
 	return h.Close()
 }
 
-// report tells the front whether the host has started.
+// report reports to the front whether the host has started.
 func (h *Host) report(err error) {
 	text := readyText
 	if err != nil {
@@ -142,7 +132,7 @@ func (h *Host) report(err error) {
 // Arrivals returns the clients as they come, until Stop.
 func (h *Host) Arrivals() <-chan *Arrival { return h.arrivals }
 
-// EndAsked returns a channel that is closed when somebody has asked for the end of the session.
+// EndAsked returns a channel that is closed when End has requested the end of the session.
 func (h *Host) EndAsked() <-chan struct{} { return h.end }
 
 // listen makes the socket, unless there is one, and accepts connections.
@@ -157,7 +147,7 @@ func (h *Host) listen() error {
 		return err
 	}
 	if h.listener != nil {
-		_ = h.listener.Close() // Nobody can connect to it any more.
+		_ = h.listener.Close() // No path leads to it any more.
 	}
 	h.listener, h.bound = l, bound
 	h.running.Go(func() { h.accept(l) })
@@ -192,7 +182,7 @@ func (h *Host) watch() {
 		}
 		if now, ok := h.folder.info(); !ok || now.PID != h.info.PID {
 			if err := h.tell(); err != nil {
-				h.Log.Error("what is known about the host cannot be written", "error", err)
+				h.Log.Error("host.json cannot be written", "error", err)
 			}
 		}
 	}
@@ -338,12 +328,15 @@ func (h *Host) Stop() error {
 // held keeps the locks of closed hosts from the garbage collector.
 var held []*os.File
 
-// Close releases the session, except its lock, which the end of the process releases: whoever waits for it waits for
-// that. If nothing was logged, Close deletes the session's directory.
+// Close releases the session, except its lock. The end of the process releases the lock, so a program that waits for it
+// waits for that. If nothing was logged, Close deletes the session's directory.
 func (h *Host) Close() error {
 	err := h.Stop()
 	if starting := h.unused(); starting != nil {
-		err = errors.Join(err, h.folder.remove())
+		// A front that has come meanwhile starts the next host in the same directory.
+		if removeErr := h.folder.remove(); !errors.Is(removeErr, syscall.ENOTEMPTY) {
+			err = errors.Join(err, removeErr)
+		}
 		_ = starting.Close() // This lets other fronts in, which find the directory gone.
 	}
 	held = append(held, h.lock)

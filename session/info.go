@@ -1,8 +1,6 @@
 package session
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"os"
 	"time"
@@ -14,31 +12,25 @@ const infoVersion = 1
 // maxInfo is the maximum size of host.json.
 const maxInfo = 64 << 10
 
-// An Info is what host.json tells about a host.
+// An Info is the content of host.json.
 type Info struct {
-	V              int       `json:"v"`
-	PID            int       `json:"pid"`
-	StartTicks     uint64    `json:"startTicks,omitempty"` // since boot; tells processes with the same pid apart
-	BootID         string    `json:"bootId,omitempty"`
-	Machine        string    `json:"machine,omitempty"`
-	Hostname       string    `json:"hostname,omitempty"`
-	ID             string    `json:"id"`
-	Session        string    `json:"session"`         // name of the directory
-	Title          string    `json:"title,omitempty"` // for people
-	Version        string    `json:"version"`
-	Protocol       string    `json:"protocol"`
-	Created        time.Time `json:"created"`
-	StateDirectory string    `json:"stateDirectory,omitempty"` // where output is stored
+	V          int       `json:"v"`
+	PID        int       `json:"pid"`
+	StartTicks uint64    `json:"startTicks,omitempty"` // since boot; distinguishes processes with the same pid
+	BootID     string    `json:"bootId,omitempty"`
+	Machine    string    `json:"machine,omitempty"`
+	Hostname   string    `json:"hostname,omitempty"`
+	ID         string    `json:"id"`
+	Session    string    `json:"session"`         // name of the directory
+	Title      string    `json:"title,omitempty"` // for people
+	Version    string    `json:"version"`
+	Protocol   string    `json:"protocol"`
+	Created    time.Time `json:"created"`
 }
 
-// here adds what is known about this process and machine.
+// here adds the facts about this process and machine.
 func (i Info) here() Info {
 	i.V, i.PID, i.Created = infoVersion, os.Getpid(), time.Now().UTC().Truncate(time.Millisecond)
-	if i.ID == "" {
-		var random [8]byte
-		_, _ = rand.Read(random[:]) // Never fails; see crypto/rand.
-		i.ID = i.Created.Format("20060102T150405Z") + "-" + hex.EncodeToString(random[:])
-	}
 	i.StartTicks, _ = startTicks(i.PID) // 0: unknown
 	i.BootID, i.Machine = bootID(), machineID()
 	i.Hostname, _ = os.Hostname() // "": unknown

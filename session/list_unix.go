@@ -81,8 +81,9 @@ func (d *Directory) End(ctx context.Context, name string) error {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- safedir.Lock(lock, safedir.Shared|safedir.Wait)
-		_ = lock.Close() // Nothing was written to it.
+		err := safedir.Lock(lock, safedir.Shared|safedir.Wait)
+		_ = lock.Close() // First: others may want to lock it now.
+		ended <- err
 	}()
 	var late <-chan time.Time
 	if isUnreachable(err) { // Either it has ended just now, or its socket is gone.

@@ -10,7 +10,7 @@ type Logout struct {
 	Advice   string // what changes it; "": nothing has to be changed
 }
 
-// A login is what the system tells about that.
+// A login contains the facts on which that depends.
 type login struct {
 	systemd bool   // it runs this system
 	kills   string // KillUserProcesses of logind: "yes", "no" or "" (unknown)
@@ -22,7 +22,7 @@ type login struct {
 
 const lingerAdvice = "loginctl enable-linger makes it live on"
 
-// logout judges what the system tells.
+// logout returns the result for these facts.
 func (l login) logout() Logout {
 	inSession := strings.Contains(l.cgroup, "/session-") && strings.Contains(l.cgroup, ".scope")
 	inManager := strings.Contains(l.cgroup, "/user@"+l.uid+".service")

@@ -215,8 +215,14 @@ func reap(t *testing.T, pid int) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if p, err := os.FindProcess(pid); err == nil {
-			_, _ = p.Wait()
+		p, err := os.FindProcess(pid)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		state, err := p.Wait()
+		if status, _ := state.Sys().(syscall.WaitStatus); err != nil || !state.Success() && status.Signal() != syscall.SIGKILL {
+			t.Errorf("the host %d: %v, %v", pid, state, err)
 		}
 	}()
 	t.Cleanup(func() {

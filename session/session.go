@@ -28,6 +28,6 @@ type Entry struct {
 	Alive  bool            // its host is
 	Known  bool            // Info is
 	Info   Info            // from host.json
-	Status json.RawMessage // what a host tells about itself; nil: it tells nothing
+	Status json.RawMessage // as the host reports it; nil: it does not
 	Err    error           // why it does not
 }

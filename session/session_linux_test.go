@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -452,6 +454,47 @@ func TestBadPeers(t *testing.T) {
 	end(t, d, "work")
 }
 
+// Another user is not served, even if the modes of the files let him in.
+func TestOtherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can play another user")
+	}
+	d := newDirectory(t)
+	c := attach(t, d, "work")
+	socket := d.path + "/work/socket"
+	for path, mode := range map[string]fs.FileMode{filepath.Dir(filepath.Dir(d.path)): 0o711, d.path: 0o711, d.path + "/work": 0o711, socket: 0o666} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer := make(chan string)
+	go func() {
+		runtime.LockOSThread() // The thread has the other user, and ends with the goroutine.
+		const stranger, same = 12345, ^uintptr(0)
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, stranger, same); errno != 0 {
+			answer <- errno.Error()
+			return
+		}
+		conn, err := net.Dial("unix", socket)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, `{"shelld":"end","v":1}`+"\n") // The host does not wait for it.
+		b, _ := io.ReadAll(conn)
+		answer <- string(b)
+	}()
+	if got := <-answer; !strings.Contains(got, `"error":"notOurs"`) {
+		t.Errorf("the answer is %q", got)
+	}
+	c.say("still there")
+	if err := os.Chmod(d.path+"/work", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	end(t, d, "work")
+}
+
 // The log stays bounded, and keeps its end.
 func TestBoundedLog(t *testing.T) {
 	d := newDirectory(t)
@@ -596,6 +639,38 @@ func TestConnectWhileEnding(t *testing.T) {
 		}
 	}
 	end(t, d, "work")
+}
+
+// Clients come and hosts end at the same time. Each client gets a host, which serves it until somebody ends that.
+func TestComingAndGoing(t *testing.T) {
+	d := newDirectory(t)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := range 25 {
+				c, err := tryAttach(t, d, "work")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.WriteString(c.in, "hello\n") // The host may be gone again.
+				if _, err := c.lines.ReadString('\n'); err != nil && err != io.EOF {
+					t.Error(err)
+				}
+				if i%3 == 0 {
+					err := d.End(t.Context(), "work")
+					if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Kind != NotFound) {
+						t.Error(err)
+					}
+				}
+				_, _ = c.in.Close(), c.link.Close()
+			}
+		})
+	}
+	all.Wait()
+	if e, err := d.Show("work"); err == nil && e.Alive {
+		end(t, d, "work")
+	}
 }
 
 // A session of another machine is left alone.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"shelld.dev/shelld/internal/front"
 )
 
 // The descriptors of a host when it starts.
@@ -54,7 +56,7 @@ func (f *folder) start(c Call, lock, starting *os.File) (*os.Process, error) {
 			return nil, err
 		}
 	}
-	if err := keepFromChildren(); err != nil {
+	if err := front.CloseOnExec(3); err != nil {
 		return nil, err
 	}
 	p, err := os.StartProcess(program, c.Host, &os.ProcAttr{

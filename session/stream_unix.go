@@ -125,11 +125,12 @@ func (s *stream) WriteNow(p []byte) (n int, err error) {
 		return 0, os.ErrClosed
 	}
 	fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLOUT}}
-	if _, err := unix.Poll(fds, 0); err == nil && fds[0].Revents != 0 {
-		n, err = s.writeSome(p)
-		return without(n, err)
+	if !s.isSocket { // A socket is written to without blocking.
+		if _, err := unix.Poll(fds, 0); err != nil || fds[0].Revents == 0 {
+			return without(0, err)
+		}
 	}
-	return 0, nil
+	return without(s.writeSome(p))
 }
 
 // without returns the result of a write without the errors that say that nothing could be written now.

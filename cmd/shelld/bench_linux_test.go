@@ -32,6 +32,7 @@ import (
 type benchServer struct {
 	b       *testing.B
 	cmd     *exec.Cmd
+	pid     int // of the server
 	stdin   io.Closer
 	client  *client.Conn
 	notices chan client.Event
@@ -45,8 +46,17 @@ func serveBench(b *testing.B, events ...string) *benchServer {
 
 func serveBenchWith(b *testing.B, options schema.Options) *benchServer {
 	b.Helper()
+	s := startBench(b, "serve")
+	s.pid = s.cmd.Process.Pid
+	s.call("initialize", schema.InitializeParams{Options: &options}, nil)
+	return s
+}
+
+// startBench starts a command that speaks the protocol.
+func startBench(b *testing.B, args ...string) *benchServer {
+	b.Helper()
 	// The test binary contains more than the real one, which matters for memory.
-	s := &benchServer{b: b, cmd: exec.Command(cmp.Or(os.Getenv("SHELLD_BENCH"), "shelld"), "serve"), notices: make(chan client.Event, 1<<10)}
+	s := &benchServer{b: b, cmd: exec.Command(cmp.Or(os.Getenv("SHELLD_BENCH"), "shelld"), args...), notices: make(chan client.Event, 1<<10)}
 	s.cmd.Stderr = os.Stderr
 	in, out := startPiped(b, s.cmd)
 	s.stdin = in
@@ -65,7 +75,6 @@ func serveBenchWith(b *testing.B, options schema.Options) *benchServer {
 		close(s.notices)
 		_ = s.cmd.Wait() // The status is 1, because it was not shut down.
 	})
-	s.call("initialize", schema.InitializeParams{Options: &options}, nil)
 	return s
 }
 
@@ -114,15 +123,18 @@ func BenchmarkStartToExit(b *testing.B) {
 			measure(b, 0, func() { bareTrue(b, mode == schema.ModePty) })
 		})
 		b.Run("shelld/"+string(mode), func(b *testing.B) {
-			s := serveBench(b, "exited")
-			run := func() {
-				s.start(schema.JobStartParams{Argv: []string{"/bin/true"}, Mode: &mode})
-				s.await("job/exited", &schema.JobExitedParams{})
-			}
-			run() // The first run waits for a keeper.
-			measure(b, s.cmd.Process.Pid, run)
+			serveBench(b, "exited").startsToExit(mode)
 		})
 	}
+}
+
+func (s *benchServer) startsToExit(mode schema.Mode) {
+	run := func() {
+		s.start(schema.JobStartParams{Argv: []string{"/bin/true"}, Mode: &mode})
+		s.await("job/exited", &schema.JobExitedParams{})
+	}
+	run() // The first run waits for a keeper.
+	measure(s.b, s.pid, run)
 }
 
 // bareTrue makes the minimum of system calls that any server needs.
@@ -168,30 +180,35 @@ func openTerminal(b *testing.B) (fds [2]int) {
 
 // BenchmarkEcho types a byte into cat on a raw terminal, and measures from the request to the byte.
 func BenchmarkEcho(b *testing.B) {
-	const cat = "stty raw -echo; echo ready; exec cat"
 	b.Run("bare", func(b *testing.B) {
 		t := openBare(b, cat)
 		t.until("ready\n")
 		measure(b, 0, func() { t.write("x"); t.until("x") })
 	})
 	b.Run("shelld", func(b *testing.B) {
-		s := serveBench(b, "output")
-		handle := s.start(schema.JobStartParams{Argv: []string{"sh", "-c", cat}, Wait: &schema.Wait{Until: []schema.Condition{{Pattern: ptr("ready")}}}})
-		offset := int64(0)
-		for got := ""; got != "ready\n"; {
-			got += s.output(&offset)
-		}
-		measure(b, s.cmd.Process.Pid, func() {
-			done := make(chan struct{}) // closed after the answer, which may arrive before or after the output
-			go func() {
-				defer close(done)
-				if err := s.client.Call(context.Background(), "job/write", schema.JobWriteParams{Handle: handle, Input: ptr("x")}, nil); err != nil {
-					b.Error(err)
-				}
-			}()
-			s.output(&offset)
-			<-done
-		})
+		serveBench(b, "output").echoes()
+	})
+}
+
+const cat = "stty raw -echo; echo ready; exec cat"
+
+func (s *benchServer) echoes() {
+	s.b.Helper()
+	handle := s.start(schema.JobStartParams{Argv: []string{"sh", "-c", cat}, Wait: &schema.Wait{Until: []schema.Condition{{Pattern: ptr("ready")}}}})
+	offset := int64(0)
+	for got := ""; got != "ready\n"; {
+		got += s.output(&offset)
+	}
+	measure(s.b, s.pid, func() {
+		done := make(chan struct{}) // closed after the answer, which may arrive before or after the output
+		go func() {
+			defer close(done)
+			if err := s.client.Call(context.Background(), "job/write", schema.JobWriteParams{Handle: handle, Input: ptr("x")}, nil); err != nil {
+				s.b.Error(err)
+			}
+		}()
+		s.output(&offset)
+		<-done
 	})
 }
 
@@ -209,15 +226,11 @@ func (s *benchServer) output(offset *int64) string {
 // BenchmarkPrompt has a program print a prompt, and measures from its clock just before that to the notification that a
 // pattern matched.
 func BenchmarkPrompt(b *testing.B) {
-	const prompts = `import sys,time
-sys.stdout.write("begin\n"); sys.stdout.flush()
-for l in iter(sys.stdin.readline, ""):
-    sys.stdout.write("@%d@ready> " % time.monotonic_ns()); sys.stdout.flush()`
 	if _, err := exec.LookPath("python3"); err != nil {
 		b.Skip("python3 is missing")
 	}
 	b.Run("bare", func(b *testing.B) {
-		t := openBare(b, "stty -echo; exec python3 -c '"+prompts+"'")
+		t := openBare(b, "stty -echo; exec python3 -c '"+stampedPrompts+"'")
 		t.until("begin\r\n")
 		var l []time.Duration
 		for b.Loop() {
@@ -227,22 +240,30 @@ for l in iter(sys.stdin.readline, ""):
 		report(b, l)
 	})
 	b.Run("shelld", func(b *testing.B) {
-		s := serveBench(b, "patternMatched")
-		handle := s.start(schema.JobStartParams{
-			Argv: []string{"sh", "-c", "stty -echo; exec python3 -c '" + prompts + "'"}, Watch: []schema.Watch{{Pattern: `@(\d+)@ready> `}},
-			Wait: &schema.Wait{Until: []schema.Condition{{Pattern: ptr("begin")}}},
-		})
-		before := spentBy(s.cmd.Process.Pid)
-		var l []time.Duration
-		for b.Loop() {
-			s.call("job/write", schema.JobWriteParams{Handle: handle, Input: ptr("\n")}, nil)
-			var e schema.JobPatternMatchedParams
-			s.await("job/patternMatched", &e)
-			l = append(l, since(b, e.Match))
-		}
-		report(b, l)
-		before.report(b, s.cmd.Process.Pid)
+		serveBench(b, "patternMatched").prompts()
 	})
+}
+
+const stampedPrompts = `import sys,time
+sys.stdout.write("begin\n"); sys.stdout.flush()
+for l in iter(sys.stdin.readline, ""):
+    sys.stdout.write("@%d@ready> " % time.monotonic_ns()); sys.stdout.flush()`
+
+func (s *benchServer) prompts() {
+	handle := s.start(schema.JobStartParams{
+		Argv: []string{"sh", "-c", "stty -echo; exec python3 -c '" + stampedPrompts + "'"}, Watch: []schema.Watch{{Pattern: `@(\d+)@ready> `}},
+		Wait: &schema.Wait{Until: []schema.Condition{{Pattern: ptr("begin")}}},
+	})
+	before := spentBy(s.pid)
+	var l []time.Duration
+	for s.b.Loop() {
+		s.call("job/write", schema.JobWriteParams{Handle: handle, Input: ptr("\n")}, nil)
+		var e schema.JobPatternMatchedParams
+		s.await("job/patternMatched", &e)
+		l = append(l, since(s.b, e.Match))
+	}
+	report(s.b, l)
+	before.report(s.b, s.pid)
 }
 
 // since returns the time since the time stamp in a prompt.

@@ -57,6 +57,7 @@ var errNotConforming = errors.New("the server does not conform")
 // conformanceFlags contains the flags of run.
 type conformanceFlags struct {
 	level, framing, baseline string
+	connect                  string
 	json, junit, tap         bool
 	parallel                 int
 	within                   time.Duration
@@ -67,6 +68,7 @@ func (f *conformanceFlags) set(fl *flag.FlagSet) {
 	f.level, f.framing = "all", "both"
 	fl.StringVar(&f.level, "level", "all", "run only the sessions of this `LEVEL`: "+strings.Join(conformance.Levels(), ", ")+" or all; several with commas")
 	fl.Var(base.Choice{To: &f.framing, Allowed: []string{"header", "line", "both"}}, "framing", "`how` messages are framed: header, line or both")
+	fl.StringVar(&f.connect, "connect", "", "the `COMMAND` that joins a session, for the level sessions: {session} in it stands for the session's name")
 	fl.StringVar(&f.baseline, "baseline", "", "a `FILE` of known failures, one NAME: REASON per line; a known failure that passes is a failure too")
 	fl.BoolVar(&f.json, "json", false, "print the results as one JSON text")
 	fl.BoolVar(&f.junit, "junit", false, "print the results as JUnit XML")
@@ -119,7 +121,7 @@ func (f *conformanceFlags) run(c *base.Call) error {
 	p.shown = term.IsTerminal(int(os.Stderr.Fd())) && !f.verbose
 	return p.play(func(tell func(conformance.Result)) {
 		conformance.RunAll(sessions, framings, f.parallel, conformance.Config{
-			Contract: contract, Command: c.Behind, Levels: levels, Orphans: true, Within: f.within,
+			Contract: contract, Command: c.Behind, Connect: strings.Fields(f.connect), Levels: levels, Orphans: true, Within: f.within,
 		}, tell)
 	})
 }

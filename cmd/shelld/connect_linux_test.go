@@ -84,9 +84,17 @@ type frontClient struct {
 	lines  *bufio.Reader
 	stderr *bytes.Buffer // read only after wait
 	id     int
+
+	closeStderr func() // with connectWith
 }
 
 func (h *hosted) connect(args ...string) *frontClient {
+	h.Helper()
+	return h.connectWith(false, args...)
+}
+
+// connectWith is connect for a test that closes the client's end of stderr.
+func (h *hosted) connectWith(ownStderr bool, args ...string) *frontClient {
 	h.Helper()
 	r, in, err := os.Pipe()
 	if err != nil {
@@ -98,6 +106,14 @@ func (h *hosted) connect(args ...string) *frontClient {
 	}
 	f := &frontClient{hosted: h, cmd: h.command(append([]string{"connect"}, args...)...), in: in, out: out, lines: bufio.NewReader(out), stderr: &bytes.Buffer{}}
 	f.cmd.Stdin, f.cmd.Stdout, f.cmd.Stderr = r, w, f.stderr
+	if ownStderr {
+		errs, w, err := os.Pipe()
+		if err != nil {
+			h.Fatal(err)
+		}
+		defer w.Close()
+		f.cmd.Stderr, f.closeStderr = w, func() { _ = errs.Close() }
+	}
 	if err := f.cmd.Start(); err != nil {
 		h.Fatal(err)
 	}
@@ -265,6 +281,15 @@ func TestConnectEnds(t *testing.T) {
 		"SIGKILL of the host": {
 			func(f *frontClient, host int) { _ = syscall.Kill(host, syscall.SIGKILL) }, 75, "To attach again: shelld connect -session work\n",
 		},
+		"SIGKILL of the host, and stderr is closed": {func(f *frontClient, host int) {
+			f.closeStderr()
+			_ = syscall.Kill(host, syscall.SIGKILL)
+		}, 75, ""},
+		"SIGTERM, and the host hangs": {func(f *frontClient, host int) {
+			_ = syscall.Kill(host, syscall.SIGSTOP)
+			f.Cleanup(func() { _ = syscall.Kill(host, syscall.SIGKILL) })
+			_ = f.cmd.Process.Signal(syscall.SIGTERM)
+		}, 75, "To attach again: shelld connect -session work\n"},
 		"SIGTERM twice, and the host hangs": {func(f *frontClient, host int) {
 			_ = syscall.Kill(host, syscall.SIGSTOP)
 			f.Cleanup(func() { _ = syscall.Kill(host, syscall.SIGKILL) })
@@ -275,7 +300,7 @@ func TestConnectEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHosted(t)
-			f := h.connect("-session", "work")
+			f := h.connectWith(strings.Contains(name, "stderr"), "-session", "work")
 			f.initialize()
 			host := h.host("work")
 			c.end(f, host)
@@ -380,5 +405,52 @@ func TestConnectNew(t *testing.T) {
 	}
 	if _, out, stderr := h.run("sessions"); out != "" || !strings.Contains(stderr, "there are no sessions") {
 		t.Errorf("%q, %q", out, stderr)
+	}
+}
+
+// A job outlives the death of its client's front. Meanwhile the session tells when it ends, and the next client finds it.
+func TestJobOutlivesItsClient(t *testing.T) {
+	h := newHosted(t)
+	f := h.connect("-session", "work")
+	f.call("initialize", map[string]any{"session": map[string]any{"clientId": "one"}}, nil)
+	var started struct{ Job struct{ Handle, PID int } }
+	f.call("job/start", map[string]any{"argv": []string{"sleep", "300"}, "onDetach": "keep"}, &started)
+	if err := f.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	f.closed()
+	_, _ = f.wait()
+	// The host knows of it as soon as it has closed the descriptors, but has more to do until it shows.
+	again := h.connect("-session", "work", "-existing")
+	var init struct{ Session struct{ Attached string } }
+	again.call("initialize", map[string]any{"session": map[string]any{"clientId": "one"}}, &init)
+	if init.Session.Attached != "returned" && init.Session.Attached != "replaced" {
+		t.Errorf("it is attached as %s", init.Session.Attached)
+	}
+	var list struct{ Jobs []struct{ Handle, PID int } }
+	again.call("job/list", map[string]any{}, &list)
+	if len(list.Jobs) != 1 || list.Jobs[0] != started.Job {
+		t.Errorf("the jobs are %+v, not %+v", list.Jobs, started.Job)
+	}
+	again.call("session/detach", map[string]any{}, nil)
+	again.closed()
+	if status, stderr := again.wait(); status != 0 || stderr != "" {
+		t.Errorf("the front exits with %d, %s", status, stderr)
+	}
+	_, out, _ := h.run("sessions", "show", "work", "-json")
+	var s struct{ Status hostStatus }
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Status.Clients) != 0 || s.Status.LiveJobs != 1 || s.Status.EndsAt == nil || s.Status.StateDirectory != h.state+"/shelld/io" {
+		t.Errorf("it is shown as %s", out)
+	}
+	if left := time.Until(deref(t, s.Status.EndsAt)); left < 23*time.Hour || left > 24*time.Hour {
+		t.Errorf("it ends in %v", left)
+	}
+	h.end("work")
+	awaitExit(fmt.Sprint(started.Job.PID), watchdog)
+	if p, alive := processOf(started.Job.PID); alive {
+		t.Errorf("alive is %v", p)
 	}
 }

@@ -124,7 +124,7 @@ var rules = []rule{
 	},
 	{
 		pkg:    "session",
-		ours:   []string{"internal/safedir"},
+		ours:   []string{"internal/safedir", "internal/front"}, // front: what a process passes on
 		theirs: []string{"golang.org/x/sys"},
 		why:    "descriptors are handed over without knowing what is said on them, and which jobs live behind them",
 	},

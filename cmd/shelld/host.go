@@ -3,8 +3,10 @@ package main
 import (
 	"flag"
 	"log/slog"
+	"time"
 
 	"shelld.dev/shelld/cmd/internal/base"
+	"shelld.dev/shelld/session"
 )
 
 // hostCommand returns the command that connect starts in a process of its own.
@@ -22,4 +24,18 @@ func hostCommand() *base.Command {
 			return func(*base.Call) int { return runHost(o) }
 		},
 	}
+}
+
+// A hostStatus is the status that a host reports.
+type hostStatus struct {
+	Clients        []hostClient `json:"clients"` // fronts
+	LiveJobs       int          `json:"liveJobs"`
+	EndsAt         *time.Time   `json:"endsAt,omitempty"` // of the last live job, if no client comes
+	StateDirectory string       `json:"stateDirectory,omitempty"`
+}
+
+// A hostClient is a client of a host.
+type hostClient struct {
+	session.Client
+	Since time.Time `json:"since"`
 }

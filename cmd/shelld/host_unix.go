@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -49,12 +50,16 @@ func runHost(o connectOptions) int {
 		}
 		return 1
 	}
+	s := rpc.NewSession(m, opts)
+	clients.session.Store(s)
 	h.Ready()
-	return clients.run(ctx, h, m, rpc.NewSession(m, opts))
+	return clients.run(ctx, h, m, s)
 }
 
 // An attached is what a host knows about its clients.
 type attached struct {
+	session atomic.Pointer[rpc.Session] // nil: it is not there yet
+
 	mu      sync.Mutex
 	clients []*session.Arrival
 	running sync.WaitGroup
@@ -104,10 +109,10 @@ func ending(ctx context.Context, h *session.Host, s *rpc.Session) bool {
 // serve serves a client.
 func (a *attached) serve(ctx context.Context, c *session.Arrival, h *session.Host, s *rpc.Session) {
 	a.enter(c)
-	defer a.leave(c)
 	h.Log.Info("a client is attached", "front", c.Client.PID, "of", c.Client.Name)
 	clean, err := s.Serve(c.Context, c.In, c.Out)
 	h.Log.Info("a client is detached", "front", c.Client.PID, "clean", clean, "error", err)
+	a.leave(c) // before its front knows
 	status := 1
 	if clean {
 		status = 0
@@ -136,21 +141,18 @@ func (a *attached) leave(c *session.Arrival) {
 	}
 }
 
-// A hostStatus is what a host tells about itself.
-type hostStatus struct {
-	Clients []hostClient `json:"clients"`
-}
-
-// A hostClient is a client of a host.
-type hostClient struct {
-	session.Client
-	Since time.Time `json:"since"`
-}
-
 func (a *attached) status() any {
+	s := hostStatus{Clients: []hostClient{}}
+	if ss := a.session.Load(); ss != nil {
+		status := ss.Status()
+		s.LiveJobs, s.StateDirectory = status.LiveJobs, status.StateDirectory
+		if !status.EndsAt.IsZero() {
+			at := status.EndsAt.UTC().Truncate(time.Millisecond)
+			s.EndsAt = &at
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := hostStatus{Clients: []hostClient{}}
 	for _, c := range a.clients {
 		s.Clients = append(s.Clients, hostClient{c.Client, c.Since.UTC().Truncate(time.Millisecond)})
 	}

@@ -65,41 +65,41 @@ func sessionsRow(name, operands, summary string, run func(sessionsCall) error) *
 
 // A shownSession is a session as list and show print it in JSON.
 type shownSession struct {
-	Name           string          `json:"name"`
-	Alive          bool            `json:"alive"`
-	Directory      string          `json:"directory"`
-	ID             string          `json:"id,omitempty"`
-	Title          string          `json:"title,omitempty"`
-	PID            int             `json:"pid,omitempty"`
-	Hostname       string          `json:"hostname,omitempty"`
-	Version        string          `json:"version,omitempty"`
-	Protocol       string          `json:"protocol,omitempty"`
-	Created        *time.Time      `json:"created,omitempty"`
-	StateDirectory string          `json:"stateDirectory,omitempty"`
-	Status         json.RawMessage `json:"status,omitempty"` // what the host tells about itself
-	Error          string          `json:"error,omitempty"`
+	Name      string          `json:"name"`
+	Alive     bool            `json:"alive"`
+	Directory string          `json:"directory"`
+	ID        string          `json:"id,omitempty"`
+	Title     string          `json:"title,omitempty"`
+	PID       int             `json:"pid,omitempty"`
+	Hostname  string          `json:"hostname,omitempty"`
+	Version   string          `json:"version,omitempty"`
+	Protocol  string          `json:"protocol,omitempty"`
+	Created   *time.Time      `json:"created,omitempty"`
+	Status    json.RawMessage `json:"status,omitempty"` // as the host reports it
+	Error     string          `json:"error,omitempty"`
 
 	told sessionTold
 }
 
 // A sessionTold is the part of a host's status that is shown to people.
 type sessionTold struct {
-	Clients  []json.RawMessage `json:"clients"`
-	LiveJobs *int              `json:"liveJobs"`
-	EndsAt   *time.Time        `json:"endsAt"`
+	Clients        []hostClient `json:"clients"`
+	LiveJobs       *int         `json:"liveJobs"`
+	EndsAt         *time.Time   `json:"endsAt"`
+	StateDirectory string       `json:"stateDirectory"`
 }
 
 func shown(e session.Entry) shownSession {
 	s := shownSession{Name: e.Name, Alive: e.Alive, Directory: e.Path, Status: e.Status}
 	if e.Known {
 		i := e.Info
-		s.ID, s.Title, s.PID, s.Hostname, s.Version, s.Protocol, s.StateDirectory = i.ID, i.Title, i.PID, i.Hostname, i.Version, i.Protocol, i.StateDirectory
+		s.ID, s.Title, s.PID, s.Hostname, s.Version, s.Protocol = i.ID, i.Title, i.PID, i.Hostname, i.Version, i.Protocol
 		s.Created = &i.Created
 	}
 	if e.Err != nil {
 		s.Error = base.Explain(e.Err)
 	}
-	_ = json.Unmarshal(e.Status, &s.told) // What is not understood is not shown.
+	_ = json.Unmarshal(e.Status, &s.told) // A status of another version is not shown.
 	return s
 }
 
@@ -183,9 +183,12 @@ func showSession(c sessionsCall) error {
 	add("version", s.Version)
 	add("id", s.ID)
 	add("directory", s.Directory)
-	add("output in", s.StateDirectory)
-	for _, client := range s.told.Clients {
-		add("client", string(client))
+	add("output in", s.told.StateDirectory)
+	if s.told.LiveJobs != nil {
+		add("live jobs", fmt.Sprint(*s.told.LiveJobs))
+	}
+	for _, c := range s.told.Clients {
+		add("client", fmt.Sprintf("%s (process %d), since %s", c.Name, c.PID, localTime(&c.Since)))
 	}
 	return printLines(lines)
 }

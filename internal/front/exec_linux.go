@@ -1,7 +1,6 @@
 package front
 
 import (
-	"math"
 	"os"
 	"strconv"
 	"time"
@@ -32,7 +31,7 @@ func (f Front) Become() error {
 	}
 	// The front inherits the link and stderr alone: it has no use for the others, and as long as it holds the end of
 	// another program's pipe, the pipe does not end.
-	if err := unix.CloseRange(linkFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+	if err := CloseOnExec(linkFD); err != nil {
 		return err
 	}
 	if err := unix.Dup3(fd, linkFD, 0); err != nil {

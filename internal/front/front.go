@@ -1,6 +1,6 @@
 // Package front waits in place of a client's server. The client has started this process, but speaks to the host of its
-// session, which has the process's stdin and stdout. What is left between the two is the link, a socket: it carries
-// signals to the host and the exit status back, and its end tells each side about the end of the other.
+// session, which has the process's stdin and stdout. The two are connected by the link, a socket: it carries
+// signals to the host and the exit status back, and each side sees the end of the other by the end of the link.
 //
 // On Linux the process executes its own binary again for that, and goes no further than the init of this package, to
 // save memory: a front lives as long as its client. So the package imports as little as it can.
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// StatusGone is the exit status of a front whose host has ended without a word.
+// StatusGone is the exit status of a front whose host has ended without naming one.
 const StatusGone = 75
 
 // maxLine is the maximum length of a message of the host.
@@ -36,14 +36,15 @@ type Front struct {
 // Wait returns the exit status of the process: the one that the host names. A signal is passed on to the host, which
 // ends the connection; another one ends the wait.
 func (f Front) Wait() int {
+	signal.Ignore(syscall.SIGPIPE) // If stderr is closed, the exit status counts all the more.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
-	told := make(chan int, 1)
-	go func() { told <- f.read() }()
+	ended := make(chan int, 1)
+	go func() { ended <- f.read() }()
 	var late <-chan time.Time
 	for {
 		select {
-		case status := <-told:
+		case status := <-ended:
 			return status
 		case s := <-signals:
 			if _, err := io.WriteString(f.Link, message(s)); err != nil || late != nil {

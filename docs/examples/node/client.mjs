@@ -40,6 +40,11 @@ export async function connect([program, ...args]) {
   /** Ends all jobs, then the server, which must end well. */
   const close = async () => {
     await request('shutdown');
+    await exit();
+  };
+
+  /** Takes leave of a server that is to end. */
+  const exit = async () => {
     await connection.sendNotification('exit');
     const [code, signal] = await bounded(ended, 'exit');
     assert.deepEqual({ code, signal }, { code: 0, signal: null }, 'how the server ended');
@@ -47,7 +52,7 @@ export async function connect([program, ...args]) {
 
   await request('initialize', { clientInfo: { name: 'shelld-node-example' } });
   await connection.sendNotification('initialized');
-  return { request, nextNotification, close };
+  return { request, nextNotification, close, exit };
 }
 
 /** Promises what promise does, unless that takes until the watchdog barks. */
