@@ -64,8 +64,8 @@ func TestChangesComeAfterTheirOutput(t *testing.T) {
 		step(`stopped SIGTSTP after 45`, func() { f.proc.tell(keeper.Event{Kind: keeper.Stopped, Signal: 20}) })
 		step(``, func() { f.proc.tell(keeper.Event{Kind: keeper.Stopped, Signal: 20}) })
 		step(`running  after 45`, func() { f.proc.tell(keeper.Event{Kind: keeper.Continued}) })
-		step(`size 100x30 after 45`, func() { must(t, f.Resize(100, 30)) })
-		step(``, func() { must(t, f.Resize(100, 30)) })
+		step(`size 100x30 after 45`, func() { must(t, f.Resize(100, 30, "")) })
+		step(``, func() { must(t, f.Resize(100, 30, "")) })
 		// A title in the last output is reported before the exit.
 		step(`title "last" after 54`, func() {
 			f.out.data <- []byte("\x1b]2;last")

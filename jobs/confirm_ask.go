@@ -46,7 +46,20 @@ type askingPart struct {
 	waiting denier
 
 	askedWrites []*askedWrite
-	asking      map[*token]chan struct{} // requests that wait for a person; a cancel closes the channel
+	asking      map[*token]*askedRequest
+}
+
+// An askedRequest waits for a person. Its answer comes from the goroutine that asks.
+type askedRequest struct {
+	of   cancelable
+	stop chan struct{} // closed when the question is not needed any more
+	why  *Error        // the answer then; nil: it is needed
+}
+
+// drop withdraws the question.
+func (a *askedRequest) drop(why *Error) {
+	a.why = why
+	close(a.stop)
 }
 
 // confirmFirst reports whether it has taken over a request: the request waits for a person, or was refused. If it
@@ -72,9 +85,9 @@ func (p *askingPart) askAbout(m cancelable, question func() (*Question, *Error))
 	p.j.lock.Check()
 	stop := make(chan struct{})
 	if p.asking == nil {
-		p.asking = map[*token]chan struct{}{}
+		p.asking = map[*token]*askedRequest{}
 	}
-	p.asking[m.token()] = stop
+	p.asking[m.token()] = &askedRequest{of: m, stop: stop}
 	p.j.background(func() {
 		q, err := question()
 		if err == nil {
@@ -104,10 +117,10 @@ func (p *askingPart) awaitAnswer(q *Question, stop <-chan struct{}) *Error {
 }
 
 func (p *askingPart) onConfirmed(m confirmedMsg) {
-	stop := p.asking[m.token()]
+	a := p.asking[m.token()]
 	delete(p.asking, m.token())
-	if isClosed(stop) {
-		m.err = p.j.canceled() // The answer and the cancel came at the same time.
+	if a != nil && a.why != nil {
+		m.err = a.why // The answer may have come at the same time.
 	}
 	if m.err != nil {
 		m.fail(m.err)
@@ -131,11 +144,11 @@ func (p *askingPart) onConfirmed(m confirmedMsg) {
 
 // cancelAsked cancels a request that waits for a person.
 func (p *askingPart) cancelAsked(tok *token) bool {
-	stop, is := p.asking[tok]
-	if is && !isClosed(stop) {
-		close(stop)
+	a := p.asking[tok]
+	if a != nil && a.why == nil {
+		a.drop(p.j.canceled())
 	}
-	return is
+	return a != nil
 }
 
 func (p *askingPart) cancel(tok *token) bool { return p.cancelAsked(tok) || p.cancelAskedWrite(tok) }

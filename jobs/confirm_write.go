@@ -134,11 +134,14 @@ func (p *askingPart) cancelAskedWrite(tok *token) bool {
 	if i < 0 {
 		return false
 	}
-	h := p.askedWrites[i]
-	close(h.stop)
-	// Those behind it may be allowed already.
-	p.onWriteAnswered(writeAnsweredMsg{h, p.j.canceled()})
+	p.dropAskedWrite(p.askedWrites[i], p.j.canceled())
 	return true
+}
+
+// dropAskedWrite refuses one of them. Those behind it may be allowed already, and are typed.
+func (p *askingPart) dropAskedWrite(h *askedWrite, why *Error) {
+	close(h.stop)
+	p.onWriteAnswered(writeAnsweredMsg{h, why})
 }
 
 // shownInput returns an input as it is shown to a person: text as it is, and everything else in angle brackets. For

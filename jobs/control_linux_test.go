@@ -44,16 +44,16 @@ func TestSignal(t *testing.T) {
 func TestResize(t *testing.T) {
 	m := startReal(t, Options{})
 	j := started(t, m, sh(`trap 'stty size' WINCH; echo ready; while :; do sleep 1 & wait; done`), "ready")
-	must(t, j.Resize(100, 40))
+	must(t, j.Resize(100, 40, ""))
 	await(t, j, pattern("40 100"))
 	if info := must(t, j.Info()); info.Cols != 100 || info.Rows != 40 {
 		t.Errorf("%d×%d", info.Cols, info.Rows)
 	}
 	must(t, j.Kill(KillOptions{}))
-	refused(t, j.Resize(1, 1), CodeJobExited)
+	refused(t, j.Resize(1, 1, ""), CodeJobExited)
 	s := sh("read x")
 	s.Mode, s.OpenStdin = ModePipe, true
-	refused(t, mustStart(t, m, s).Resize(1, 1), CodeNotInteractive)
+	refused(t, mustStart(t, m, s).Resize(1, 1, ""), CodeNotInteractive)
 }
 
 func TestWatchAndUnwatch(t *testing.T) {

@@ -19,6 +19,9 @@ func (m removeMsg) deliver(a *actor)         { a.onRemove(m) }
 func (m endAtMsg) deliver(a *actor)          { a.lease.onEndAt(m) }
 func (m setOwnerMsg) deliver(a *actor)       { a.lease.onSetOwner(m) }
 func (m setLeaseMsg) deliver(a *actor)       { a.lease.onSetLease(m) }
+func (m takeInputMsg) deliver(a *actor)      { a.lease.onTakeInput(m) }
+func (m giveInputMsg) deliver(a *actor)      { a.lease.onGiveInput(m) }
+func (m leaveInputMsg) deliver(a *actor)     { a.lease.onLeaveInput(m) }
 func (m infoMsg) deliver(a *actor)           { a.changes.onInfo(m) }
 func (m execMsg) deliver(a *actor)           { a.shell.onExec(m) }
 func (m historyMsg) deliver(a *actor)        { a.shell.onHistory(m) }

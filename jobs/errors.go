@@ -39,6 +39,7 @@ const (
 	CodeConfirmationDenied
 	CodeShellBusy
 	CodeShellIntegrationUnavailable
+	CodeInputHeld
 	codeCount // the number of codes
 )
 
@@ -59,7 +60,7 @@ type Error struct {
 
 	Handle ID
 	// Name is the name that the error is about: jobNotFound (then Handle is 0), nameInUse, invalidKey, unsupported,
-	// policyDenied, confirmationDenied.
+	// policyDenied, confirmationDenied, inputHeld: the holder.
 	Name         string
 	Live         []Info   // jobNotFound
 	Exit         *Exit    // jobExited

@@ -96,6 +96,9 @@ func (p *shellPart) execRefused(m execMsg) *Error {
 	if err := p.integrated(); err != nil {
 		return err
 	}
+	if err := p.lease.refuseOthers(m.opts.Owner); err != nil {
+		return err
+	}
 	if err := p.j.mgr.refuseUnasked(ActionStart, p.j.id); err != nil {
 		return err
 	}

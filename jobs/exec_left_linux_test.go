@@ -175,7 +175,7 @@ func TestShellQuestionsEnd(t *testing.T) {
 			stop(syscall.SIGSTOP)
 			value := "hidden value"
 			asked := j.Variables()
-			change, err := j.ChangeVariable("GIVEN_UP", &value, false, "")
+			change, err := j.ChangeVariable("GIVEN_UP", &value, false, "", "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func TestShellQuestionsHaveADeadline(t *testing.T) {
 		t.Errorf("%s", e.Message)
 	}
 	value := "x"
-	change, err := j.ChangeVariable("A", &value, false, "")
+	change, err := j.ChangeVariable("A", &value, false, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestScreenChangesAreTold(t *testing.T) {
 		f.says("\x1b[m")
 		time.Sleep(time.Hour)
 		f.told("to 2 after 2", "to 4 after 4")
-		must(t, f.Resize(10, 10))
+		must(t, f.Resize(10, 10, ""))
 		f.told("to 2 after 2", "to 4 after 4", "to 7 after 7")
 		f.says("e")
 		f.says("f")

@@ -371,6 +371,7 @@ type Event struct {
 	Waiting *InputWaiting
 	Secret  *SecretAsk
 	Command *CommandFinished
+	Input   *InputChanged
 }
 
 // Matched reports a match of a watch's pattern.

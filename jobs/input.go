@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -39,6 +40,8 @@ type (
 		denyLate(q *queued) bool
 		secretRefused(err *Error)
 	}
+	// A typingChecker knows which client may type.
+	typingChecker interface{ refuseOthers(owner string) *Error }
 	// A writeWaiter has the waits of writes.
 	writeWaiter interface {
 		origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *Error)
@@ -56,6 +59,7 @@ type inputPart struct {
 
 	asking  writeConfirmer
 	files   inputRecorder
+	lease   typingChecker
 	shell   shellInput
 	waiting inputWaiter
 	secrets secretKeeper
@@ -72,9 +76,23 @@ func (p *inputPart) onWrite(m writeMsg) {
 	if m.at.Before(p.wentOnAt) {
 		m.at = p.wentOnAt // deadlines do not run while a start waits for the login shell or a person
 	}
+	if err := p.refuseOthers(m.in); err != nil {
+		m.fail(err)
+		return
+	}
 	if !p.asking.confirmWrite(m) && p.passWrite(m) {
 		p.asking.dropAsked(p.overtaken)
 	}
+}
+
+// refuseOthers returns the error for input of a client that does not hold the job's input; nil: it may type.
+func (p *inputPart) refuseOthers(in Input) *Error {
+	err := p.lease.refuseOthers(in.Owner)
+	if err == nil {
+		return nil
+	}
+	in.IfWaiting = "" // That takes a probe, which the answer need not wait for.
+	return cmp.Or(p.writable(in), err)
 }
 
 // passWrite handles a write that needs no confirmation, or is confirmed. It reports whether the write overtakes queued
@@ -119,7 +137,7 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 	if m.in.person {
 		p.j.hideTyped(q.data)
 	}
-	q.reply, q.spec, q.secret = m.reply, m.in.Wait, m.in.Secret || hidden
+	q.reply, q.owner, q.spec, q.secret = m.reply, m.in.Owner, m.in.Wait, m.in.Secret || hidden
 	if q.spec != nil && q.spec.Timeout >= 0 {
 		q.deadline = m.at.Add(q.spec.Timeout)
 	}

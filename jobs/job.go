@@ -177,12 +177,12 @@ func (j *Job) Variables() Pending[[]Variable] {
 // ChangeVariable sets a variable of a shell with integration, or unsets it if value is nil. The change applies to the
 // shell and to the commands that it runs from now on. If the client wants to be asked about starts, it is asked about
 // this change, too.
-func (j *Job) ChangeVariable(name string, value *string, secret bool, asker Asker) (Pending[struct{}], *Error) {
+func (j *Job) ChangeVariable(name string, value *string, secret bool, asker Asker, owner string) (Pending[struct{}], *Error) {
 	if err := checkVariable(name, value); err != nil {
 		return Pending[struct{}]{}, err
 	}
 	r := newReply[struct{}]()
-	j.ask(changeVariableMsg{name, value, secret, asker, r, false})
+	j.ask(changeVariableMsg{name, value, secret, asker, owner, r, false})
 	return pend(&j.base, r), nil
 }
 
@@ -198,10 +198,10 @@ func (j *Job) Signal(name string, target SignalTarget, asker Asker) (Pending[str
 	return pend(&j.base, r), nil
 }
 
-// Resize changes the size of the job's terminal.
-func (j *Job) Resize(cols, rows int) Pending[struct{}] {
+// Resize changes the size of the job's terminal, for an owner that may type.
+func (j *Job) Resize(cols, rows int, owner string) Pending[struct{}] {
 	r := newReply[struct{}]()
-	j.ask(resizeMsg{cols, rows, r})
+	j.ask(resizeMsg{cols, rows, owner, r})
 	return pend(&j.base, r)
 }
 
@@ -238,6 +238,25 @@ func (j *Job) SetLease(keep *bool, grace *time.Duration) Pending[Info] {
 	j.ask(setLeaseMsg{keep, grace, r})
 	return pend(&j.base, r)
 }
+
+// TakeInput makes a client the holder of the job's input.
+func (j *Job) TakeInput(o TakeOptions) Pending[Info] {
+	r := newReply[Info]()
+	j.ask(takeInputMsg{o, r})
+	return pend(&j.base, r)
+}
+
+// GiveInput makes another client the holder of the job's input, or none if to is "". Only the holder may do that, if
+// there is one.
+func (j *Job) GiveInput(owner, to string) Pending[Info] {
+	r := newReply[Info]()
+	j.ask(giveInputMsg{owner, to, r})
+	return pend(&j.base, r)
+}
+
+// LeaveInput leaves the job's input without a holder if that is the owner, which has left and cannot come back. Like
+// EndAt, it does not take the turn itself.
+func (j *Job) LeaveInput(owner string) { j.post(leaveInputMsg{owner}) }
 
 // SearchTarget asks for a target with which the job can be searched, in its turn among the requests. The job's files
 // are kept until the search is over.

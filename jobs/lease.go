@@ -2,7 +2,7 @@ package jobs
 
 import "time"
 
-// leasePart ends a job whose owner is away for too long.
+// leasePart ends a job whose owner is away for too long, and knows which client may type (holder.go).
 type leasePart struct {
 	noPart
 	j *base
@@ -10,7 +10,9 @@ type leasePart struct {
 	ending interface {
 		end(why Reason, o KillOptions)
 	}
-	files interface{ record(now time.Time) }
+	files   interface{ record(now time.Time) }
+	display interface{ resize(cols, rows int) *Error }
+	queues  []heldInput
 }
 
 func (p *leasePart) onEndAt(m endAtMsg) {

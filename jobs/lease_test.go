@@ -177,9 +177,9 @@ func TestLeaseIsSet(t *testing.T) {
 			want  Lease
 		}{
 			{nil, nil, given},
-			{new(true), nil, Lease{"editor", true, time.Minute}},
-			{nil, new(time.Duration(0)), Lease{"editor", true, 0}},
-			{new(false), new(time.Second), Lease{"editor", false, time.Second}},
+			{new(true), nil, Lease{Owner: "editor", Keep: true, Grace: time.Minute}},
+			{nil, new(time.Duration(0)), Lease{Owner: "editor", Keep: true}},
+			{new(false), new(time.Second), Lease{Owner: "editor", Grace: time.Second}},
 		} {
 			info := must(t, f.SetLease(test.keep, test.grace))
 			if info.Lease != test.want || f.Published().Lease != test.want || !info.EndsAt.Equal(at) {

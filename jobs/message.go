@@ -108,6 +108,7 @@ type (
 	}
 	resizeMsg struct {
 		cols, rows int
+		owner      string
 		reply[struct{}]
 	}
 	watchMsg struct {
@@ -123,7 +124,7 @@ type (
 		keepFiles bool
 		reply[struct{}]
 	}
-	// endAtMsg sets when the job is ended because its owner is away; setLeaseMsg changes its lease.
+	// endAtMsg sets when the job is ended because its owner is away; setOwnerMsg and setLeaseMsg change its lease.
 	endAtMsg    struct{ at time.Time } // zero: never
 	setOwnerMsg struct{ name string }
 	setLeaseMsg struct {
@@ -131,6 +132,16 @@ type (
 		grace *time.Duration // nil: unchanged
 		reply[Info]
 	}
+	// takeInputMsg, giveInputMsg and leaveInputMsg change which client holds the input: see holder.go.
+	takeInputMsg struct {
+		opts TakeOptions
+		reply[Info]
+	}
+	giveInputMsg struct {
+		owner, to string
+		reply[Info]
+	}
+	leaveInputMsg struct{ owner string }
 	// execMsg and historyMsg: see exec.go.
 	execMsg struct {
 		opts ExecOptions
@@ -145,6 +156,7 @@ type (
 		value  *string // nil: unset
 		secret bool
 		asker  Asker
+		owner  string
 		reply[struct{}]
 		allowed bool // as in execMsg
 	}
@@ -175,6 +187,7 @@ type (
 
 func (endAtMsg) message()      {}
 func (setOwnerMsg) message()   {}
+func (leaveInputMsg) message() {}
 func (cancelMsg) message()     {}
 func (shutdownMsg) message()   {}
 func (quitMsg) message()       {}
@@ -203,6 +216,7 @@ type ExecOptions struct {
 	// FailBusy refuses the request if the shell is busy. Without it the command waits.
 	FailBusy bool
 	Asker    Asker
+	Owner    string // which client asks; it must be able to type (holder.go)
 }
 
 // An ExecResult is the result of a command.
@@ -228,6 +242,7 @@ type Input struct {
 	IfWaiting     string // the ID of the wait for input that this input answers; "" = none
 	Wait          *WaitSpec
 	Asker         Asker
+	Owner         string // which client types (holder.go)
 
 	person bool // entered by the person at the client (secret.go)
 }

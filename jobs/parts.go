@@ -76,17 +76,19 @@ func (a *actor) newParts() {
 	a.turns, a.self = a, &a.Job
 	b := &a.base
 	a.changes = changesPart{j: b, waits: &a.waits, waiting: &a.waiting}
-	a.shell = shellPart{j: b, asking: &a.asking, input: &a.input, waiting: &a.waiting, waits: &a.waits}
+	a.shell = shellPart{j: b, asking: &a.asking, input: &a.input, lease: &a.lease, waiting: &a.waiting, waits: &a.waits}
 	a.limits = limitsPart{j: b, ending: &a.ending}
-	a.lease = leasePart{j: b, ending: &a.ending, files: &a.files}
+	a.lease = leasePart{
+		j: b, ending: &a.ending, files: &a.files, display: &a.display, queues: []heldInput{&a.input, &a.waiting, &a.shell, &a.asking},
+	}
 	a.waiting = waitingPart{j: b, display: &a.display, files: &a.files, input: &a.input, writes: &a.input, shell: &a.shell, waits: &a.waits}
 	a.ending = endingPart{
 		j: b, jobs: a.manager, changes: &a.changes, display: &a.display, files: &a.files, input: &a.input, kills: &a.kills,
 		limits: &a.limits, runs: &a.runs, shell: &a.shell, hints: make(chan *Hint, 1),
 	}
-	a.display.j, a.display.ending, a.display.files, a.display.input, a.display.waits = b, &a.ending, &a.files, &a.input, &a.waits
+	a.display.j, a.display.ending, a.display.files, a.display.input, a.display.lease, a.display.waits = b, &a.ending, &a.files, &a.input, &a.lease, &a.waits
 	a.input = inputPart{
-		j: b, asking: &a.asking, files: &a.files, shell: &a.shell, waiting: &a.waiting, secrets: &a.waiting, waits: &a.waits,
+		j: b, asking: &a.asking, files: &a.files, lease: &a.lease, shell: &a.shell, waiting: &a.waiting, secrets: &a.waiting, waits: &a.waits,
 		queue: inputQueue{bytes: &a.queued}, orders: make(chan inputOrder, 1), wrote: make(chan writeDone),
 	}
 	a.waits = waitsPart{

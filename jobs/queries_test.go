@@ -32,7 +32,7 @@ func TestQueriesAreAnswered(t *testing.T) {
 		if got := tp.text(); got != want {
 			t.Errorf("typed %q, want %q", got, want)
 		}
-		must(t, f.Resize(100, 50))
+		must(t, f.Resize(100, 50, ""))
 		f.out.data <- []byte("\x1b[18t")
 		synctest.Wait()
 		if got := strings.TrimPrefix(tp.text(), want); got != "\x1b[8;50;100t" {
@@ -204,7 +204,7 @@ func TestQueriesOfTheScreen(t *testing.T) {
 		if n := f.display.j.heard.screen.Len(); n > 0 {
 			t.Errorf("%d are left", n)
 		}
-		must(t, f.Resize(40, 10))
+		must(t, f.Resize(40, 10, ""))
 		expect("\x1b[99;99H\x1b[6n", "\x1b[10;40R")
 		f.end()
 	})

@@ -20,6 +20,7 @@ type queued struct {
 	short   *Error   // the answer, given when the item is back, if not all of it was written
 	before  int      // inputQueue.partial before this item
 	reply   reply[WriteResult]
+	owner   string // as in Input
 
 	attrs     *proc.Attrs // the terminal's modes; only while the item is being queued
 	begun     bool        // its first byte was written or about to be written

@@ -90,8 +90,8 @@ func TestRecording(t *testing.T) {
 		f.types(Input{Text: "l\xc3"})
 		f.types(Input{Text: "\xa9", AppendNewline: true})
 		time.Sleep(time.Minute)
-		must(t, f.Resize(100, 30))
-		must(t, f.Resize(100, 30)) // no change
+		must(t, f.Resize(100, 30, ""))
+		must(t, f.Resize(100, 30, "")) // no change
 		f.emits("done\r\n")
 		time.Sleep(time.Second)
 		f.proc.exit(3)
@@ -498,7 +498,7 @@ func TestStuckRecordingDelaysOnlyClosing(t *testing.T) {
 				f.emits("0123456789")
 			}
 			f.types(Input{Text: "typed"})
-			must(t, f.Resize(90, 20))
+			must(t, f.Resize(90, 20, ""))
 			began := time.Now()
 			p := f.Kill(KillOptions{})
 			<-f.proc.kills

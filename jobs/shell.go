@@ -124,6 +124,7 @@ type shellPart struct {
 
 	asking  shellConfirmer
 	input   keyboard
+	lease   typingChecker
 	waiting outsider
 	waits   commandWaiter
 

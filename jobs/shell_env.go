@@ -25,6 +25,7 @@ type shellTask struct {
 	late  func(exit int)             // handles the exit status if the task was given up before
 	until time.Time                  // when the task is given up
 	given bool                       // the task was given up
+	owner string                     // which client changes a variable; "" = nothing is changed
 }
 
 // askTime is how long a shell has to answer. A shell that starts, with all commands in its user's start-up files,
@@ -260,6 +261,10 @@ func (p *shellPart) onChangeVariable(m changeVariableMsg) {
 		m.fail(err)
 		return
 	}
+	if err := p.lease.refuseOthers(m.owner); err != nil {
+		m.fail(err)
+		return
+	}
 	if err := p.j.mgr.refuseUnasked(ActionStart, p.j.id); err != nil {
 		m.fail(err) // This is treated like a start: a shell runs the code in PROMPT_COMMAND and similar variables.
 		return
@@ -282,7 +287,7 @@ func (p *shellPart) onChangeVariable(m changeVariableMsg) {
 			s.secrets[m.name] = m.secret && m.value != nil
 		}
 	}
-	p.askShell(&shellTask{code: code, tok: m.tok, late: note, done: func(exit int, err *Error) {
+	p.askShell(&shellTask{code: code, tok: m.tok, owner: m.owner, late: note, done: func(exit int, err *Error) {
 		switch {
 		case err != nil:
 			m.fail(err)

@@ -89,6 +89,8 @@ type Lease struct {
 	Owner string        // "" = none
 	Keep  bool          // the owner's absence does not end the job
 	Grace time.Duration // otherwise, how long the owner may be away
+
+	Holder string // which client holds the input (holder.go); "" = none: each of them may type
 }
 
 // check returns an error for each fault that can be found before a process is started.

@@ -49,6 +49,7 @@ type displayPart struct {
 	waits  screenSearcher
 	ending ender
 	input  answerer
+	lease  typingChecker
 
 	sizes    view.Sizes
 	glance   glancer
@@ -170,23 +171,34 @@ func (p *displayPart) begin() {
 }
 
 func (p *displayPart) onResize(m resizeMsg) {
+	err := p.lease.refuseOthers(m.owner)
+	if err == nil || p.j.isVacant() || p.j.term == nil {
+		err = p.resize(m.cols, m.rows)
+	}
+	if err != nil {
+		m.reply.fail(err)
+		return
+	}
+	m.reply.ok(struct{}{})
+}
+
+// resize changes the size of the terminal.
+func (p *displayPart) resize(cols, rows int) *Error {
 	switch {
 	case p.j.isVacant():
-		m.reply.fail(p.j.over())
+		return p.j.over()
 	case p.j.term == nil:
-		m.reply.fail(p.j.notInteractive("job %d has no terminal to resize; start it in pty mode", p.j.id))
-	default:
-		end := p.j.End(PTY) // the program's output for the new size comes after this offset
-		if err := p.files.resize(m.cols, m.rows, func() error { return p.j.term.Resize(m.cols, m.rows) }); err != nil {
-			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", p.j.id, err))
-			return
-		}
-		if m.cols != p.j.info.Cols || m.rows != p.j.info.Rows {
-			p.j.info.Cols, p.j.info.Rows = m.cols, m.rows
-			p.sizes.Note(end, m.cols, m.rows)
-			p.j.publish()
-			p.j.untold.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
-		}
-		m.reply.ok(struct{}{})
+		return p.j.notInteractive("job %d has no terminal to resize; start it in pty mode", p.j.id)
 	}
+	end := p.j.End(PTY) // the program's output for the new size comes after this offset
+	if err := p.files.resize(cols, rows, func() error { return p.j.term.Resize(cols, rows) }); err != nil {
+		return errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", p.j.id, err)
+	}
+	if cols != p.j.info.Cols || rows != p.j.info.Rows {
+		p.j.info.Cols, p.j.info.Rows = cols, rows
+		p.sizes.Note(end, cols, rows)
+		p.j.publish()
+		p.j.untold.Add(Changed{What: ChangeSize, Cols: cols, Rows: rows})
+	}
+	return nil
 }

@@ -126,10 +126,10 @@ func TestScreenSizesByOffset(t *testing.T) {
 		f := startFake(t, &recorder{})
 		f.says("\x1b[5;70Ha")
 		synctest.Wait()
-		must(t, f.Resize(20, 5))
+		must(t, f.Resize(20, 5, ""))
 		f.says("\x1b[1;1H" + strings.Repeat("b", 25))
 		synctest.Wait()
-		must(t, f.Resize(30, 3))
+		must(t, f.Resize(30, 3, ""))
 		s := f.screen(0)
 		if s.Cols != 30 || s.Rows != 3 || !strings.HasPrefix(lines(s), strings.Repeat("b", 20)) {
 			t.Errorf("%d columns, %d rows: %q", s.Cols, s.Rows, lines(s))
@@ -148,7 +148,7 @@ func TestScreenOfAClosedJobIsReleased(t *testing.T) {
 		return int64(m.HeapAlloc)
 	}
 	f := startFake(t, &recorder{})
-	must(t, f.Resize(512, 512))
+	must(t, f.Resize(512, 512, ""))
 	f.says("hello")
 	before := heap()
 	f.screen(0)

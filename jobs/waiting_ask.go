@@ -377,8 +377,12 @@ func (p *waitingPart) pending() int { return len(p.watch.infos) + len(p.watch.wr
 // dropHeld drops the writes that are held back until a probe, except other signal keys. It is called for a key that
 // came after all of them.
 func (p *waitingPart) dropHeld(why func() *Error) {
+	p.dropHeldIf(func(h *heldWrite) bool { return !p.interrupts(h.msg.in) }, why)
+}
+
+func (p *waitingPart) dropHeldIf(drop func(*heldWrite) bool, why func() *Error) {
 	p.watch.writeQ = slices.DeleteFunc(p.watch.writeQ, func(h heldWrite) bool {
-		if p.interrupts(h.msg.in) {
+		if !drop(&h) {
 			return false
 		}
 		h.msg.fail(why())

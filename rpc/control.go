@@ -37,7 +37,7 @@ func (s *Server) jobResize(r *request) error {
 	if err != nil {
 		return err
 	}
-	done(r, j.Resize(int(p.Cols), int(p.Rows)), schema.JobResizeResult{})
+	done(r, j.Resize(int(p.Cols), int(p.Rows), s.attendee.name), schema.JobResizeResult{})
 	return nil
 }
 

@@ -136,7 +136,7 @@ func setLease(w *schema.JobInfo, i *jobs.Info) {
 	if l == (jobs.Lease{}) {
 		return
 	}
-	w.StartedBy, w.OnDetach = optional(l.Owner), new(schema.OnDetachKeep)
+	w.StartedBy, w.InputHolder, w.OnDetach = optional(l.Owner), optional(l.Holder), new(schema.OnDetachKeep)
 	if !l.Keep {
 		w.OnDetach, w.DetachGraceMs = new(schema.OnDetachEnd), new(millis(l.Grace))
 	}
@@ -200,6 +200,8 @@ func eventName(e *jobs.Event) schema.EventName {
 		return schema.EventNameWaitingForInput
 	case e.Command != nil:
 		return schema.EventNameCommandFinished
+	case e.Input != nil:
+		return schema.EventNameInputChanged
 	case e.Exited != nil:
 		return schema.EventNameExited
 	}
@@ -235,6 +237,10 @@ func eventParams(e *laneEvent, handle, seq int64) (schema.EventName, string, any
 		return schema.EventNameWaitingForInput, "job/waitingForInput", waitingParams(e.Waiting, handle, seq, n)
 	case e.Command != nil:
 		return schema.EventNameCommandFinished, "job/commandFinished", commandFinished(&e.Command.ShellCommand, handle, seq, n, e.suppressed)
+	case e.Input != nil:
+		return schema.EventNameInputChanged, "job/inputChanged", schema.JobInputChangedParams{
+			Handle: handle, Seq: seq, N: n, Holder: optional(e.Input.Holder), By: e.Input.By, Reason: schema.InputChangeReason(e.Input.Reason),
+		}
 	case e.Exited != nil:
 		return schema.EventNameExited, "job/exited", schema.JobExitedParams{
 			Handle: handle, Seq: seq, N: n, Exit: *exit(&e.Exited.Exit), DurationMs: millis(e.Exited.Duration),

@@ -110,7 +110,7 @@ func (s *Server) changeJob(r *request, handle json.RawMessage, name string, valu
 	if err != nil {
 		return err
 	}
-	pending, refused := j.ChangeVariable(name, value, secret, r.asker())
+	pending, refused := j.ChangeVariable(name, value, secret, r.asker(), s.attendee.name)
 	if refused != nil {
 		return refused
 	}

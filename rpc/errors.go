@@ -50,6 +50,7 @@ var wireKinds = map[jobs.Code]schema.Kind{
 	jobs.CodePolicyDenied:        schema.KindPolicyDenied,
 	jobs.CodeConfirmationDenied:  schema.KindConfirmationDenied,
 	jobs.CodeShellBusy:           schema.KindShellBusy,
+	jobs.CodeInputHeld:           schema.KindInputHeld,
 
 	jobs.CodeShellIntegrationUnavailable: schema.KindShellIntegrationUnavailable,
 }
@@ -86,6 +87,9 @@ func (s *Server) toWire(err error) *wireError {
 		about = refusal.Handle
 	}
 	w := *toWire(err)
+	if held, is := w.data.(schema.InputHeldData); is {
+		w.data = s.in.heldBy(held)
+	}
 	if clean := s.mgr.Cleaner(about); clean != nil {
 		w.message, w.data = clean(w.message), cleanData(w.data, clean)
 	}
@@ -185,6 +189,8 @@ func inputData(e *jobs.Error, k string) any {
 		return schema.InputQueueFullData{Kind: k, Handle: handle, Max: e.Max}
 	case jobs.CodeInputNotExpected:
 		return schema.InputNotExpectedData{Kind: k, Handle: handle}
+	case jobs.CodeInputHeld:
+		return schema.InputHeldData{Kind: k, Handle: handle, Holder: e.Name, Retryable: true}
 	case jobs.CodePolicyDenied:
 		return schema.PolicyDeniedData{Kind: k, Action: optional(e.Name), Reason: optional(e.Rule), Root: optional(e.Root), Handle: optional(handle)}
 	case jobs.CodeConfirmationDenied:

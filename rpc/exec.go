@@ -29,7 +29,7 @@ func (s *Server) jobExec(r *request) error {
 	if err != nil {
 		return err
 	}
-	o.Asker = r.asker()
+	o.Asker, o.Owner = r.asker(), s.attendee.name
 	r.release = j.Hold()
 	pending, refused := j.Exec(o)
 	if refused != nil {

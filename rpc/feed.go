@@ -95,6 +95,9 @@ func (f *feed) Event(e jobs.Event) {
 	for _, l := range f.lanes() {
 		l.event(le)
 	}
+	if e.Input != nil {
+		f.askAgainLocked()
+	}
 	f.mu.Unlock()
 	if e.Closed != nil && f.session != nil {
 		f.session.jobOver()
@@ -111,7 +114,7 @@ func (f *feed) rememberLocked(e *laneEvent) {
 	}
 }
 
-// askLocked has the clients asked for a password: each one that has a person for it. The first answer counts.
+// askLocked has the clients asked for a password that are to type it. The first answer counts.
 func (f *feed) askLocked(e jobs.Event) {
 	if e.Secret.Over {
 		f.asked = nil
@@ -121,17 +124,31 @@ func (f *feed) askLocked(e jobs.Event) {
 		return
 	}
 	f.asked = &e
-	for _, s := range f.session.withPerson() {
+	for _, s := range f.typists() {
 		f.laneLocked(s.out).secret(e)
 	}
 }
 
-// ask asks a client that has just come, if somebody has to be asked.
-func (f *feed) ask(out *outbox) {
+// askAgain is called when other clients may have to be asked for a password, since one has come or gone.
+func (f *feed) askAgain() {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.asked != nil {
-		f.laneLocked(out).secret(*f.asked)
+	f.askAgainLocked()
+	f.mu.Unlock()
+	f.Flush()
+}
+
+func (f *feed) askAgainLocked() {
+	if f.asked == nil {
+		return
+	}
+	typists := f.typists()
+	for _, l := range f.lanes() {
+		if !slices.ContainsFunc(typists, func(s *Server) bool { return s.out == l.out }) {
+			l.secret(jobs.Event{Secret: &jobs.SecretAsk{Over: true}})
+		}
+	}
+	for _, s := range typists {
+		f.laneLocked(s.out).secretOnce(*f.asked)
 	}
 }
 

@@ -146,6 +146,8 @@ var provocations = []provocation{
 	{"job/remove", schema.KindUnsupported, startEnding + `job/remove {"handle":1,"key":"k"}`, `{"what":"key","pointer":"/key"}`},
 	{"job/subscribe", schema.KindUnsupported, startSleeping + `job/subscribe {"handle":1,"after":0}`, `{"what":"after","pointer":"/after"}`},
 	{"job/set", schema.KindUnsupported, startSleeping + `job/set {"handle":1,"onDetach":"keep"}`, `{"what":"job/set"}`},
+	{"job/takeInput", schema.KindUnsupported, startReading + `job/takeInput {"handle":1}`, `{"what":"job/takeInput"}`},
+	{"job/giveInput", schema.KindUnsupported, startReading + `job/giveInput {"handle":1}`, `{"what":"job/giveInput"}`},
 	{"session/get", schema.KindUnsupported, `session/get {}`, `{"what":"session/get"}`},
 	{"session/set", schema.KindUnsupported, `session/set {}`, `{"what":"session/set"}`},
 	{"session/detach", schema.KindUnsupported, `session/detach {}`, `{"what":"session/detach"}`},
@@ -172,6 +174,11 @@ var sessionProvocations = []provocation{
 
 	{"job/set", schema.KindJobNotFound, `job/set {"handle":1}`, `{"handle":1,"jobs":[]}`},
 	{"job/set", schema.KindJobExited, startEnding + `job/set {"handle":"gone","onDetach":"keep"}`, `{"handle":1,"exit":"*"}`},
+	{"job/takeInput", schema.KindJobNotFound, `job/takeInput {"handle":1}`, `{"handle":1,"jobs":[]}`},
+	{"job/takeInput", schema.KindJobExited, startEnding + `job/takeInput {"handle":"gone"}`, `{"handle":1,"exit":"*"}`},
+	{"job/takeInput", schema.KindNotInteractive, startSleeping + `job/takeInput {"handle":1,"cols":80}`, `{"handle":1}`},
+	{"job/giveInput", schema.KindJobNotFound, `job/giveInput {"handle":1}`, `{"handle":1,"jobs":[]}`},
+	{"job/giveInput", schema.KindJobExited, startEnding + `job/giveInput {"handle":"gone"}`, `{"handle":1,"exit":"*"}`},
 	{"initialize", schema.KindSessionNotFound, `initialize {"session":{"attach":"another"}}`, `{"session":"another"}`},
 	{"initialize", schema.KindPolicyDenied, `initialize {"session":{"token":"wrong"}}`, `{"action":"initialize","reason":"token"}`},
 }
@@ -227,7 +234,16 @@ var provokedElsewhere = map[string]string{
 	"job/watch policyDenied":                ". TestViewer: as above",
 	"job/unwatch policyDenied":              ". TestViewer: as above",
 	"job/set policyDenied":                  ". TestViewer: as above",
+	"job/takeInput policyDenied":            ". TestViewer: as above",
+	"job/giveInput policyDenied":            ". TestViewer: as above",
 	"env/unset policyDenied":                ". TestViewer: as above",
+	"job/write inputHeld":                   ". TestInputHeld: it takes a second client",
+	"job/resize inputHeld":                  ". TestInputHeld: as above",
+	"job/takeInput inputHeld":               ". TestInputHeld: as above",
+	"job/giveInput inputHeld":               ". TestInputHeld: as above",
+	"job/exec inputHeld":                    ". TestInputHeldOfShell: as above, and a shell with integration",
+	"env/set inputHeld":                     ". TestInputHeldOfShell: as above",
+	"env/unset inputHeld":                   ". TestInputHeldOfShell: as above",
 	"session/end policyDenied":              ". TestViewer: as above",
 	"session/set policyDenied":              ". TestDriverOwnsNothing: as above",
 	"job/read resourceUnavailable":          "../cmd/shelld TestReadShortOfDescriptors: as above",
@@ -361,7 +377,7 @@ func (s *session) eachMethod(kind schema.Kind, params any, but ...string) {
 }
 
 // ofSessions are the methods that a server without sessions refuses, whatever their params.
-var ofSessions = []string{"job/set", "session/get", "session/set", "session/detach", "session/end"}
+var ofSessions = []string{"job/set", "job/takeInput", "job/giveInput", "session/get", "session/set", "session/detach", "session/end"}
 
 // TestErrorsOfAnyRequest: every method returns each kind that does not depend on the method.
 func TestErrorsOfAnyRequest(t *testing.T) {

@@ -206,6 +206,15 @@ func (l *lane) secret(e jobs.Event) {
 	l.secretLocked(e)
 }
 
+// secretOnce asks the client, unless it was asked already.
+func (l *lane) secretOnce(e jobs.Event) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	if l.ask == nil {
+		l.secretLocked(e)
+	}
+}
+
 // event queues an event after the ones before it.
 func (l *lane) event(le laneEvent) {
 	l.out.mu.Lock()

@@ -82,6 +82,9 @@ type settings struct {
 	maxMessage int
 }
 
+// sharedEvents are the same for a client that knows of sessions.
+var sharedEvents = append(slices.Clip(slices.Clone(defaultEvents)), schema.EventNameInputChanged)
+
 func defaultSettings() settings {
 	return settings{events: defaultEvents, encoding: schema.EncodingText, maxMessage: defaultMaxMessage}
 }
@@ -203,6 +206,7 @@ func (s *Server) configure(p *schema.InitializeParams) {
 	s.out.window.Store(or(limits.WindowBytes, defaultWindow))
 	s.out.screenEvery.Store(int64(milliseconds(limits.ScreenIntervalMs, defaultScreenInterval)))
 	s.out.acks.Store(or(or(p.Capabilities, schema.ClientCapabilities{}).Ack, false))
+	s.settings.events = s.attendee.defaultEvents()
 	if o.Events != nil {
 		s.settings.events = nil
 		for _, e := range o.Events {
@@ -342,6 +346,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		c.Secret, c.SecretInput = optional(sees), optional(true)
 	}
 	if s.in.shared {
+		c.Events = append(c.Events, string(schema.EventNameInputChanged))
 		c.Sessions = sessionSupport()
 		c.Levels["sessions"] = schema.LevelSupportPartial
 	}

@@ -140,7 +140,7 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 			j.EndAt(time.Time{})
 		}
 		if s.attendee.person {
-			f.ask(s.out)
+			f.askAgain()
 		}
 	}
 	ss.tell(s, "session/clientJoined", schema.SessionClientJoinedParams{Client: s.client(nil)})
@@ -155,7 +155,7 @@ func (ss *Session) unused() (id string) {
 	return id
 }
 
-// of returns the connection of a client; nil: it is not connected. The caller must hold the door.
+// of returns the connection of a client; nil: it is not connected. The caller must hold the door or mu.
 func (ss *Session) of(name string) *Server {
 	for _, s := range ss.clients {
 		if s.attendee.name == name {
@@ -193,6 +193,10 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 	for _, j := range ss.mgr.All() {
 		f := j.Sink().(*feed)
 		f.leave(j, s.out, s.attendee.given)
+		if reason != schema.SessionLeaveReasonReplaced {
+			s.attendee.leaveInput(j)
+		}
+		f.askAgain()
 		live = live || isLive(j) && f.owner == s.attendee.name
 		if !isLive(j) || reason == schema.SessionLeaveReasonReplaced || f.owner != s.attendee.name && !j.Lease().Keep {
 			continue
@@ -253,6 +257,7 @@ func (ss *Session) adopt(s *Server, j *jobs.Job) {
 	defer ss.door.Unlock()
 	if !slices.Contains(ss.clients, s) {
 		j.Sink().(*feed).leave(j, s.out, s.attendee.given)
+		s.attendee.leaveInput(j)
 	}
 	j.EndAt(ss.endsAt(j))
 }
@@ -340,5 +345,5 @@ func (s *Server) leaseOf(onDetach *schema.OnDetach, graceMs *int64) (jobs.Lease,
 	if onDetach != nil {
 		keep = *onDetach == schema.OnDetachKeep
 	}
-	return jobs.Lease{Owner: s.attendee.name, Keep: keep, Grace: milliseconds(graceMs, s.attendee.jobs.grace)}, nil
+	return jobs.Lease{Owner: s.attendee.name, Holder: s.attendee.name, Keep: keep, Grace: milliseconds(graceMs, s.attendee.jobs.grace)}, nil
 }

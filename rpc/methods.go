@@ -54,6 +54,8 @@ func requests() []method {
 		{name: "env/list", handle: (*Server).envList, views: true},
 		{name: "server/stats", handle: (*Server).serverStats, views: true},
 		{name: "job/set", handle: (*Server).jobSet, shared: true},
+		{name: "job/takeInput", handle: (*Server).jobTakeInput, shared: true},
+		{name: "job/giveInput", handle: (*Server).jobGiveInput, shared: true},
 		{name: "session/get", handle: (*Server).sessionGet, views: true, shared: true},
 		{name: "session/set", handle: (*Server).sessionSet, views: true, shared: true},
 		{name: "session/detach", handle: (*Server).sessionDetach, views: true, shared: true},

@@ -94,20 +94,21 @@ func TestEndWhileAway(t *testing.T) {
 	a.gotUpTo(job, "stdout", len("before\n"))
 	a.cut()
 	other := h.join("other")
+	other.takeInput(job)
 	other.write(job, "\n")
 	other.await(job, obj{"closed": true})
 	b := h.join("a", "resume", resume(job, "after", 1, "from", obj{"stdout": len("before\n")}))
 	equal(t, "output", b.output(job, "stdout"), "after\n")
 	r := b.resumed()
-	equal(t, "last event", num(r.N), 3)
-	equal(t, "events", fmt.Sprint(b.numbered(job)), "[exited 2 closed 3]")
+	equal(t, "last event", num(r.N), 4)
+	equal(t, "events", fmt.Sprint(b.numbered(job)), "[inputChanged 2 exited 3 closed 4]")
 	// Whoever has seen all of it gets none of it again.
-	n := b.listen(job, "after", 3)
-	equal(t, "last event", num(n.N), 3)
-	b.listen(job, "after", 2)
-	b.wait("closed again", func() bool { return len(b.events) > 0 && b.events[len(b.events)-1].N == 3 && b.check.jobs[job].closed })
+	n := b.listen(job, "after", 4)
+	equal(t, "last event", num(n.N), 4)
+	b.listen(job, "after", 3)
+	b.wait("closed again", func() bool { return len(b.events) > 0 && b.events[len(b.events)-1].N == 4 && b.check.jobs[job].closed })
 	b.get(job)
-	equal(t, "events", fmt.Sprint(b.numbered(job)), "[exited 2 closed 3 closed 3]")
+	equal(t, "events", fmt.Sprint(b.numbered(job)), "[inputChanged 2 exited 3 closed 4 closed 4]")
 }
 
 // TestSeenToTheEnd: a client that has had job/closed and comes back after it does not get it again.

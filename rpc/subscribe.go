@@ -75,7 +75,7 @@ func (s *Server) subscribe(p *schema.JobSubscribeParams) (*change, jobs.Pending[
 	}
 	c := &change{events: p.Events, encoding: p.Encoding, whenSlow: p.WhenSlow, queries: p.Queries, after: p.After, unheard: newHearing(s.settings.events, s.settings.encoding)}
 	if len(s.settings.events) == 0 {
-		c.unheard = newHearing(defaultEvents, s.settings.encoding) // A subscription to nothing is never meant.
+		c.unheard = newHearing(s.attendee.defaultEvents(), s.settings.encoding) // A subscription to nothing is never meant.
 	}
 	if p.WhenDetached != nil {
 		stays := *p.WhenDetached == schema.WhenDetachedHold

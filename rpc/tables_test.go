@@ -34,7 +34,7 @@ func TestMethodTables(t *testing.T) {
 
 // TestEventTables: every event in the schema can be sent, and clients can choose from exactly these names.
 func TestEventTables(t *testing.T) {
-	events := []*jobs.Event{{Matched: &jobs.Matched{}}, {Removed: &jobs.WatchRemoved{}}, {Changed: &jobs.Changed{}}, {Screen: &jobs.ScreenChanged{}}, {Waiting: &jobs.InputWaiting{}}, {Command: &jobs.CommandFinished{}}, {Exited: &jobs.Exited{}}, {Closed: &jobs.Closed{}}}
+	events := []*jobs.Event{{Matched: &jobs.Matched{}}, {Removed: &jobs.WatchRemoved{}}, {Changed: &jobs.Changed{}}, {Screen: &jobs.ScreenChanged{}}, {Waiting: &jobs.InputWaiting{}}, {Command: &jobs.CommandFinished{}}, {Input: &jobs.InputChanged{}}, {Exited: &jobs.Exited{}}, {Closed: &jobs.Closed{}}}
 	sent := []string{"job/output", "job/started"} // sent by the lane itself
 	for _, e := range events {
 		name, method, _ := eventParams(&laneEvent{Event: *e}, 1, 1)
@@ -54,7 +54,7 @@ func TestEventTables(t *testing.T) {
 		t.Errorf("events: %v, the schema has %v", sent, want)
 	}
 	var chosen []string
-	for _, e := range defaultEvents {
+	for _, e := range sharedEvents {
 		chosen = append(chosen, "job/"+string(e))
 	}
 	chosen = append(chosen, "job/screenChanged", "job/waitingForInput") // which have a cost, and are only sent on request
@@ -89,7 +89,7 @@ var protocolKinds = []string{
 	"directoryNotAllowed", "resourceUnavailable", "invalidPattern", "invalidKey", "lineTooLong", "inputQueueFull",
 	"inputNotExpected", "confirmationDenied", "policyDenied", "limitExceeded", "ptyUnavailable", "notInteractive",
 	"shellBusy", "shellIntegrationUnavailable", "outputFileError", "unsupported", "unsupportedVersion", "shuttingDown",
-	"sessionNotFound", "keyConflict", "resumeGap",
+	"sessionNotFound", "keyConflict", "resumeGap", "inputHeld",
 }
 
 // TestKindCodes checks the codes of all kinds, which clients have in their code.
@@ -130,7 +130,9 @@ func TestEveryRefusalIsValid(t *testing.T) {
 	bare := jobs.Error{Message: "m", Handle: 2, Exit: full.Exit, Max: 4, Length: 5}
 	for _, c := range jobs.Codes() {
 		for _, e := range []jobs.Error{full, bare} {
-			e.Code = c
+			if e.Code = c; c == jobs.CodeInputHeld {
+				e.Name = "n" // There is always a holder.
+			}
 			body := errorBody(raw("1"), refusalToWire(&e))
 			if err := schema.ValidateMessage("server", body, func(string) string { return "job/wait" }); err != nil {
 				t.Errorf("code %d: %v: %s", c, err, body)

@@ -21,7 +21,7 @@ func (s *Server) jobWrite(r *request) error {
 	if err != nil {
 		return err
 	}
-	in.Asker = r.asker()
+	in.Asker, in.Owner = r.asker(), s.attendee.name
 	r.release = j.Hold()
 	pending, refused := j.Write(in)
 	if refused != nil {

@@ -19,7 +19,7 @@ func TestErrorKinds(t *testing.T) {
 		badWorkingDirectory directoryNotAllowed resourceUnavailable invalidPattern invalidKey lineTooLong
 		inputQueueFull inputNotExpected confirmationDenied policyDenied limitExceeded ptyUnavailable
 		notInteractive shellBusy shellIntegrationUnavailable outputFileError unsupported
-		unsupportedVersion shuttingDown sessionNotFound keyConflict resumeGap`
+		unsupportedVersion shuttingDown sessionNotFound keyConflict resumeGap inputHeld`
 	for i, kind := range strings.Fields(ours) {
 		want = append(want, ErrorKind{kind, -32010 - i})
 	}

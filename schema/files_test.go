@@ -207,8 +207,8 @@ func TestMethods(t *testing.T) {
 		changed    = "job/screenChanged job/waitingForInput job/commandFinished"
 		terminal   = "job/screen job/exec job/history"
 		toldClient = "initialized exit $/cancelRequest job/ack"
-		session    = "session/get session/set session/detach session/end job/set"
-		toldAbout  = "session/clientJoined session/clientLeft session/replaced"
+		session    = "session/get session/set session/detach session/end job/set job/takeInput job/giveInput"
+		toldAbout  = "job/inputChanged session/clientJoined session/clientLeft session/replaced"
 		toldServer = "job/started job/output job/patternMatched job/watchRemoved job/stateChanged job/exited job/closed log/message"
 	)
 	want := map[string]Method{}

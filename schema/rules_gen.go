@@ -150,7 +150,7 @@ var ruleCommonOfStatus = rule{
 
 var ruleCommonOfEventName = rule{
 	types: isString,
-	enum:  []any{"started", "output", "patternMatched", "watchRemoved", "stateChanged", "screenChanged", "waitingForInput", "commandFinished", "exited", "closed"}}
+	enum:  []any{"started", "output", "patternMatched", "watchRemoved", "stateChanged", "screenChanged", "waitingForInput", "commandFinished", "inputChanged", "exited", "closed"}}
 
 var ruleCommonOfEncoding = rule{
 	types: isString,
@@ -460,6 +460,8 @@ var ruleCommonOfJobInfo = rule{
 			types:   isInteger,
 			minimum: &bound{0},
 			maximum: &bound{9007199254740991}}},
+		{"inputHolder", &rule{
+			ref: &ruleCommonOfClientID}},
 		{"killAfterMs", &rule{
 			types:   isInteger,
 			minimum: &bound{1},
@@ -1430,7 +1432,7 @@ var ruleEnvelopeOfAnyParams = rule{
 
 var ruleErrorsOfKind = rule{
 	types: isString,
-	enum:  []any{"parseError", "invalidRequest", "methodNotFound", "invalidParams", "internalError", "canceled", "notInitialized", "jobNotFound", "jobExited", "jobRunning", "nameInUse", "commandNotFound", "permissionDenied", "badWorkingDirectory", "directoryNotAllowed", "resourceUnavailable", "invalidPattern", "invalidKey", "lineTooLong", "inputQueueFull", "inputNotExpected", "confirmationDenied", "policyDenied", "limitExceeded", "ptyUnavailable", "notInteractive", "shellBusy", "shellIntegrationUnavailable", "outputFileError", "unsupported", "unsupportedVersion", "shuttingDown", "sessionNotFound", "keyConflict", "resumeGap"}}
+	enum:  []any{"parseError", "invalidRequest", "methodNotFound", "invalidParams", "internalError", "canceled", "notInitialized", "jobNotFound", "jobExited", "jobRunning", "nameInUse", "commandNotFound", "permissionDenied", "badWorkingDirectory", "directoryNotAllowed", "resourceUnavailable", "invalidPattern", "invalidKey", "lineTooLong", "inputQueueFull", "inputNotExpected", "confirmationDenied", "policyDenied", "limitExceeded", "ptyUnavailable", "notInteractive", "shellBusy", "shellIntegrationUnavailable", "outputFileError", "unsupported", "unsupportedVersion", "shuttingDown", "sessionNotFound", "keyConflict", "resumeGap", "inputHeld"}}
 
 var ruleErrorsOfErrorObject = rule{
 	types:                isObject,
@@ -1692,6 +1694,13 @@ var ruleErrorsOfErrorObject = rule{
 					enum: []any{json.Number("-32037")}}},
 				{"data", &rule{
 					ref: &ruleErrorsOfResumeGapData}},
+			}},
+		&rule{
+			properties: []namedRule{
+				{"code", &rule{
+					enum: []any{json.Number("-32038")}}},
+				{"data", &rule{
+					ref: &ruleErrorsOfInputHeldData}},
 			}},
 	}}
 
@@ -2311,6 +2320,31 @@ var ruleErrorsOfResumeGapData = rule{
 			types:   isInteger,
 			minimum: &bound{0},
 			maximum: &bound{9007199254740991}}},
+	}}
+
+var ruleErrorsOfInputHeldData = rule{
+	types:                isObject,
+	required:             []string{"kind", "handle", "holder", "retryable"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"away", &rule{
+			enum: []any{true}}},
+		{"clientInfo", &rule{
+			ref: &ruleInitializeOfClientInfo}},
+		{"handle", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
+		{"holder", &rule{
+			ref: &ruleCommonOfClientID}},
+		{"human", &rule{
+			enum: []any{true}}},
+		{"kind", &rule{
+			enum: []any{"inputHeld"}}},
+		{"retryable", &rule{
+			enum: []any{true}}},
 	}}
 
 var ruleExitOfParams = rule{
@@ -3369,6 +3403,30 @@ var ruleJobGetOfResult = rule{
 			ref: &ruleCommonOfJobInfo}},
 	}}
 
+var ruleJobGiveInputOfParams = rule{
+	types:                isObject,
+	required:             []string{"handle"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"handle", &rule{
+			ref: &ruleCommonOfHandle}},
+		{"to", &rule{
+			ref: &ruleCommonOfClientID}},
+	}}
+
+var ruleJobGiveInputOfResult = rule{
+	types:                isObject,
+	required:             []string{"job"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"job", &rule{
+			ref: &ruleCommonOfJobInfo}},
+	}}
+
 var ruleJobHistoryOfParams = rule{
 	types:                isObject,
 	required:             []string{"handle"},
@@ -3401,6 +3459,37 @@ var ruleJobHistoryOfResult = rule{
 				ref: &ruleCommonOfShellCommand}}},
 		{"hasMore", &rule{
 			types: isBoolean}},
+	}}
+
+var ruleJobInputChangedOfInputChangeReason = rule{
+	types: isString,
+	enum:  []any{"taken", "forced", "given", "left"}}
+
+var ruleJobInputChangedOfParams = rule{
+	types:                isObject,
+	required:             []string{"handle", "seq", "by", "reason"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"by", &rule{
+			ref: &ruleCommonOfClientID}},
+		{"handle", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
+		{"holder", &rule{
+			ref: &ruleCommonOfClientID}},
+		{"n", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
+		{"reason", &rule{
+			ref: &ruleJobInputChangedOfInputChangeReason}},
+		{"seq", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
 	}}
 
 var ruleJobKillOfSentSignal = rule{
@@ -4749,6 +4838,38 @@ var ruleJobSubscribeOfResult = rule{
 			maximum: &bound{9007199254740991}}},
 	}}
 
+var ruleJobTakeInputOfParams = rule{
+	types:                isObject,
+	required:             []string{"handle"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"cols", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{65535}}},
+		{"force", &rule{
+			enum: []any{true}}},
+		{"handle", &rule{
+			ref: &ruleCommonOfHandle}},
+		{"rows", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{65535}}},
+	}}
+
+var ruleJobTakeInputOfResult = rule{
+	types:                isObject,
+	required:             []string{"job"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"_meta", &rule{
+			ref: &ruleCommonOfMeta}},
+		{"job", &rule{
+			ref: &ruleCommonOfJobInfo}},
+	}}
+
 var ruleJobUnsubscribeOfParams = rule{
 	types:                isObject,
 	required:             []string{"handle"},
@@ -5669,6 +5790,7 @@ var rules = []namedRule{
 	{"errors#/$defs/directoryNotAllowedData", &ruleErrorsOfDirectoryNotAllowedData},
 	{"errors#/$defs/errorObject", &ruleErrorsOfErrorObject},
 	{"errors#/$defs/fieldError", &ruleErrorsOfFieldError},
+	{"errors#/$defs/inputHeldData", &ruleErrorsOfInputHeldData},
 	{"errors#/$defs/inputNotExpectedData", &ruleErrorsOfInputNotExpectedData},
 	{"errors#/$defs/inputQueueFullData", &ruleErrorsOfInputQueueFullData},
 	{"errors#/$defs/internalErrorData", &ruleErrorsOfInternalErrorData},
@@ -5751,8 +5873,12 @@ var rules = []namedRule{
 	{"job-exited#/$defs/params", &ruleJobExitedOfParams},
 	{"job-get#/$defs/params", &ruleJobGetOfParams},
 	{"job-get#/$defs/result", &ruleJobGetOfResult},
+	{"job-giveInput#/$defs/params", &ruleJobGiveInputOfParams},
+	{"job-giveInput#/$defs/result", &ruleJobGiveInputOfResult},
 	{"job-history#/$defs/params", &ruleJobHistoryOfParams},
 	{"job-history#/$defs/result", &ruleJobHistoryOfResult},
+	{"job-inputChanged#/$defs/inputChangeReason", &ruleJobInputChangedOfInputChangeReason},
+	{"job-inputChanged#/$defs/params", &ruleJobInputChangedOfParams},
 	{"job-kill#/$defs/killReport", &ruleJobKillOfKillReport},
 	{"job-kill#/$defs/killedProcess", &ruleJobKillOfKilledProcess},
 	{"job-kill#/$defs/params", &ruleJobKillOfParams},
@@ -5809,6 +5935,8 @@ var rules = []namedRule{
 	{"job-subscribe#/$defs/subscribeFrom", &ruleJobSubscribeOfSubscribeFrom},
 	{"job-subscribe#/$defs/subscribeFromKeyword", &ruleJobSubscribeOfSubscribeFromKeyword},
 	{"job-subscribe#/$defs/whenDetached", &ruleJobSubscribeOfWhenDetached},
+	{"job-takeInput#/$defs/params", &ruleJobTakeInputOfParams},
+	{"job-takeInput#/$defs/result", &ruleJobTakeInputOfResult},
 	{"job-unsubscribe#/$defs/params", &ruleJobUnsubscribeOfParams},
 	{"job-unsubscribe#/$defs/result", &ruleJobUnsubscribeOfResult},
 	{"job-unwatch#/$defs/params", &ruleJobUnwatchOfParams},
@@ -5870,25 +5998,27 @@ var methodTable = []Method{
 	{Name: "client/secret", Kind: "request", From: "server", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"methodNotFound"}},
 	{Name: "env/get", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "shellBusy", "shellIntegrationUnavailable", "notInitialized", "shuttingDown", "canceled"}},
 	{Name: "env/list", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "shellBusy", "shellIntegrationUnavailable", "notInitialized", "shuttingDown", "canceled"}},
-	{Name: "env/set", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "limitExceeded", "confirmationDenied", "policyDenied", "shellBusy", "shellIntegrationUnavailable", "unsupported", "keyConflict", "notInitialized", "shuttingDown", "canceled"}},
-	{Name: "env/unset", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "limitExceeded", "confirmationDenied", "shellBusy", "shellIntegrationUnavailable", "unsupported", "policyDenied", "keyConflict", "notInitialized", "shuttingDown", "canceled"}},
+	{Name: "env/set", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "limitExceeded", "confirmationDenied", "policyDenied", "inputHeld", "shellBusy", "shellIntegrationUnavailable", "unsupported", "keyConflict", "notInitialized", "shuttingDown", "canceled"}},
+	{Name: "env/unset", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "limitExceeded", "confirmationDenied", "shellBusy", "shellIntegrationUnavailable", "unsupported", "policyDenied", "inputHeld", "keyConflict", "notInitialized", "shuttingDown", "canceled"}},
 	{Name: "exit", Kind: "notification", From: "client", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "initialize", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidRequest", "invalidParams", "unsupportedVersion", "badWorkingDirectory", "resourceUnavailable", "outputFileError", "sessionNotFound", "policyDenied"}},
 	{Name: "initialized", Kind: "notification", From: "client", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/ack", Kind: "notification", From: "client", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/closed", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/commandFinished", Kind: "notification", From: "server", Level: "terminal", HasParams: true, HasResult: false, Errors: []string(nil)},
-	{Name: "job/exec", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "shellBusy", "shellIntegrationUnavailable", "confirmationDenied", "policyDenied", "invalidPattern", "limitExceeded", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
+	{Name: "job/exec", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "shellBusy", "shellIntegrationUnavailable", "confirmationDenied", "policyDenied", "inputHeld", "invalidPattern", "limitExceeded", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/exited", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/get", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "notInitialized", "shuttingDown"}},
+	{Name: "job/giveInput", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "inputHeld", "policyDenied", "unsupported", "notInitialized", "shuttingDown"}},
 	{Name: "job/history", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "shellIntegrationUnavailable", "canceled", "notInitialized", "shuttingDown"}},
+	{Name: "job/inputChanged", Kind: "notification", From: "server", Level: "sessions", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/kill", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "confirmationDenied", "policyDenied", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/list", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "notInitialized", "shuttingDown"}},
 	{Name: "job/output", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/patternMatched", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/read", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "resourceUnavailable", "outputFileError", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/remove", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobRunning", "outputFileError", "policyDenied", "unsupported", "keyConflict", "notInitialized", "shuttingDown"}},
-	{Name: "job/resize", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "notInteractive", "policyDenied", "unsupported", "keyConflict", "notInitialized", "shuttingDown"}},
+	{Name: "job/resize", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "notInteractive", "policyDenied", "inputHeld", "unsupported", "keyConflict", "notInitialized", "shuttingDown"}},
 	{Name: "job/run", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "commandNotFound", "permissionDenied", "badWorkingDirectory", "directoryNotAllowed", "confirmationDenied", "policyDenied", "resourceUnavailable", "ptyUnavailable", "outputFileError", "nameInUse", "invalidPattern", "limitExceeded", "unsupported", "keyConflict", "notInitialized", "shuttingDown", "canceled"}},
 	{Name: "job/screen", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "notInteractive", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/screenChanged", Kind: "notification", From: "server", Level: "terminal", HasParams: true, HasResult: false, Errors: []string(nil)},
@@ -5899,13 +6029,14 @@ var methodTable = []Method{
 	{Name: "job/started", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/stateChanged", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/subscribe", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "resumeGap", "unsupported", "notInitialized", "shuttingDown"}},
+	{Name: "job/takeInput", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "inputHeld", "notInteractive", "policyDenied", "unsupported", "notInitialized", "shuttingDown"}},
 	{Name: "job/unsubscribe", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "notInitialized", "shuttingDown"}},
 	{Name: "job/unwatch", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "policyDenied", "notInitialized", "shuttingDown"}},
 	{Name: "job/wait", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "invalidPattern", "shellIntegrationUnavailable", "unsupported", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/waitingForInput", Kind: "notification", From: "server", Level: "terminal", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/watch", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "invalidPattern", "policyDenied", "notInitialized", "shuttingDown"}},
 	{Name: "job/watchRemoved", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
-	{Name: "job/write", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "notInteractive", "invalidKey", "lineTooLong", "inputQueueFull", "inputNotExpected", "confirmationDenied", "policyDenied", "invalidPattern", "shellIntegrationUnavailable", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
+	{Name: "job/write", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "notInteractive", "invalidKey", "lineTooLong", "inputQueueFull", "inputNotExpected", "confirmationDenied", "policyDenied", "inputHeld", "invalidPattern", "shellIntegrationUnavailable", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "log/message", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "platform/get", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "notInitialized", "shuttingDown", "canceled"}},
 	{Name: "server/stats", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "notInitialized", "shuttingDown"}},
@@ -5956,4 +6087,5 @@ var kindTable = []ErrorKind{
 	{Kind: "sessionNotFound", Code: -32035},
 	{Kind: "keyConflict", Code: -32036},
 	{Kind: "resumeGap", Code: -32037},
+	{Kind: "inputHeld", Code: -32038},
 }

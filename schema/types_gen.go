@@ -171,6 +171,7 @@ const (
 	EventNameScreenChanged   EventName = "screenChanged"
 	EventNameWaitingForInput EventName = "waitingForInput"
 	EventNameCommandFinished EventName = "commandFinished"
+	EventNameInputChanged    EventName = "inputChanged"
 	EventNameExited          EventName = "exited"
 	EventNameClosed          EventName = "closed"
 )
@@ -500,6 +501,9 @@ type JobInfo struct {
 	// The client to which the job belongs: the one that started it, or took it over after
 	// that one had left. Absent if the server lacks capabilities.sessions.
 	StartedBy *string `json:"startedBy,omitempty"`
+	// The client that holds the input of the job: only this one may type and resize. Absent
+	// if there is none, and every client may; and if the server lacks capabilities.sessions.
+	InputHolder *string `json:"inputHolder,omitempty"`
 	// The fate of the job once its client has left the session. Absent if the server lacks
 	// capabilities.sessions.
 	OnDetach *OnDetach `json:"onDetach,omitempty"`
@@ -1430,6 +1434,7 @@ const (
 	KindSessionNotFound             Kind = "sessionNotFound"
 	KindKeyConflict                 Kind = "keyConflict"
 	KindResumeGap                   Kind = "resumeGap"
+	KindInputHeld                   Kind = "inputHeld"
 )
 
 // ErrorObject: An error.
@@ -1900,6 +1905,29 @@ type ResumeGapData struct {
 	After int64 `json:"after"`
 	// The smallest after that is possible now.
 	Oldest int64 `json:"oldest"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// InputHeldData: Another client holds the input of the job. Nothing was done: wait until
+// job/inputChanged says that it gave the input away, or take it with job/takeInput.
+type InputHeldData struct {
+	// The kind.
+	Kind string `json:"kind"`
+	// The job.
+	Handle int64 `json:"handle"`
+	// The client that holds the input.
+	Holder string `json:"holder"`
+	// The holder's program; absent if the holder gave none, or is away.
+	ClientInfo *ClientInfo `json:"clientInfo,omitempty"`
+	// True if a person sits at the holder, by its own word. Absent if not, or if the holder
+	// is away.
+	Human *bool `json:"human,omitempty"`
+	// True if the holder is not attached: any client that may type can take the input.
+	// Absent if it is.
+	Away *bool `json:"away,omitempty"`
+	// The same request may succeed later.
+	Retryable bool `json:"retryable"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2858,6 +2886,27 @@ type JobGetResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// JobGiveInputParams: The job, and the new holder.
+type JobGiveInputParams struct {
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// The new holder: an attached client that may type (else invalidParams). Absent: there
+	// is no holder, and every client may type.
+	To *string `json:"to,omitempty"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobGiveInputResult: The job.
+type JobGiveInputResult struct {
+	// The job after the change.
+	Job JobInfo `json:"job"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // JobHistoryParams: The shell job, and the range of its commands.
 type JobHistoryParams struct {
 	// The job: its handle (an integer counted up from 1, never reused in a server's life,
@@ -2880,6 +2929,42 @@ type JobHistoryResult struct {
 	// Whether limit or the message size left some out: behind the last of commands with
 	// since, before the first without it.
 	HasMore bool `json:"hasMore"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// InputChangeReason: Why the holder has changed. taken: with job/takeInput, and there was
+// no holder, or it was not attached. forced: with force, from an attached holder. given:
+// with job/giveInput. left: the holder has left, and had no clientId under which it could
+// come back.
+type InputChangeReason string
+
+// The values of InputChangeReason.
+const (
+	InputChangeReasonTaken  InputChangeReason = "taken"
+	InputChangeReasonForced InputChangeReason = "forced"
+	InputChangeReasonGiven  InputChangeReason = "given"
+	InputChangeReasonLeft   InputChangeReason = "left"
+)
+
+// JobInputChangedParams: The new holder, and how it came about.
+type JobInputChangedParams struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// Number of this event, counted from 1 for this connection and job; a missing number
+	// means a fault.
+	Seq int64 `json:"seq"`
+	// Number of this event among all that happens to the job, counted from 1: the same for
+	// every client, also after a reconnect. Events that this client does not get count too.
+	// Absent if the server lacks capabilities.sessions.
+	N *int64 `json:"n,omitempty"`
+	// The client that holds the input now. Absent if there is none, and every client may
+	// type.
+	Holder *string `json:"holder,omitempty"`
+	// The client that has caused the change.
+	By string `json:"by"`
+	// Why the holder has changed.
+	Reason InputChangeReason `json:"reason"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -4049,6 +4134,32 @@ type JobSubscribeResult struct {
 	// has all events up to it and gives it as after later misses none. Absent if the server
 	// lacks capabilities.sessions.
 	N *int64 `json:"n,omitempty"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobTakeInputParams: The job, and how to take its input.
+type JobTakeInputParams struct {
+	// The job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid) or its name, which means the last job started under it. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// Take the input from an attached holder as well. Counts only for an owner of the
+	// session, and for a client with session.human. Absent: leave it to that holder.
+	Force *bool `json:"force,omitempty"`
+	// New width of the terminal in columns, set once (notInteractive without a terminal).
+	// Absent: unchanged.
+	Cols *int64 `json:"cols,omitempty"`
+	// New height of the terminal in rows. Absent: unchanged.
+	Rows *int64 `json:"rows,omitempty"`
+	// Free for any use: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobTakeInputResult: The job.
+type JobTakeInputResult struct {
+	// The job after the change.
+	Job JobInfo `json:"job"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

@@ -52,7 +52,7 @@ func inWords(tool string, refusal *client.Error) string {
 		var data schema.JobNotFoundData
 		_ = json.Unmarshal(refusal.Data, &data) // The sentence is complete without the data.
 		return fmt.Sprintf("job %s is no longer known: it ended long ago, or its start failed. %s lists the running jobs", data.Handle, listTool(tool))
-	case kindInputHeld:
+	case schema.KindInputHeld:
 		return inputHeld(refusal)
 	case schema.KindInvalidKey:
 		var data schema.InvalidKeyData
@@ -71,17 +71,9 @@ func inWords(tool string, refusal *client.Error) string {
 	return refusal.Message
 }
 
-// kindInputHeld is the kind of error for input to a job whose input another client of the session holds.
-const kindInputHeld schema.Kind = "inputHeld"
-
 // inputHeld says who holds the input of a job.
 func inputHeld(refusal *client.Error) string {
-	var data struct {
-		Handle      int64
-		Holder      string
-		ClientInfo  *schema.ClientInfo
-		Human, Away bool
-	}
+	var data schema.InputHeldData
 	if json.Unmarshal(refusal.Data, &data) != nil || data.Holder == "" {
 		return refusal.Message
 	}
@@ -90,9 +82,9 @@ func inputHeld(refusal *client.Error) string {
 		who = *data.ClientInfo.Name + " (" + who + ")"
 	}
 	switch {
-	case data.Away:
+	case data.Away != nil:
 		return fmt.Sprintf("%s has taken the input of job %d and is not there any more; nothing was typed. Ask the user to give the input back", who, data.Handle)
-	case data.Human:
+	case data.Human != nil:
 		who = "a person at " + who
 	}
 	return fmt.Sprintf("%s is typing into job %d; nothing was typed. Wait for output or the end (shell with job and no input, CliRead), and try again when the input is given back", who, data.Handle)

@@ -177,7 +177,7 @@ func TestInputHeld(t *testing.T) {
 		`{"handle":3,"holder":"ada","away":true}`:                                    "ada has taken the input of job 3 and is not there any more; nothing was typed. Ask the user",
 		`{}`: "as the server says it",
 	} {
-		err := explained("shell", &client.Error{Kind: kindInputHeld, ErrorObject: schema.ErrorObject{Message: "as the server says it", Data: json.RawMessage(data)}})
+		err := explained("shell", &client.Error{Kind: schema.KindInputHeld, ErrorObject: schema.ErrorObject{Message: "as the server says it", Data: json.RawMessage(data)}})
 		contains(t, err.Error(), want)
 		lacks(t, err.Error(), "job/takeInput")
 	}

@@ -33,6 +33,9 @@ class AsyncRequests:
     async def request(self, method: Literal["job/get"], params: protocol.JobGetParams) -> protocol.JobGetResult: ...
 
     @overload
+    async def request(self, method: Literal["job/giveInput"], params: protocol.JobGiveInputParams) -> protocol.JobGiveInputResult: ...
+
+    @overload
     async def request(self, method: Literal["job/history"], params: protocol.JobHistoryParams) -> protocol.JobHistoryResult: ...
 
     @overload
@@ -70,6 +73,9 @@ class AsyncRequests:
 
     @overload
     async def request(self, method: Literal["job/subscribe"], params: protocol.JobSubscribeParams) -> protocol.JobSubscribeResult: ...
+
+    @overload
+    async def request(self, method: Literal["job/takeInput"], params: protocol.JobTakeInputParams) -> protocol.JobTakeInputResult: ...
 
     @overload
     async def request(self, method: Literal["job/unsubscribe"], params: protocol.JobUnsubscribeParams) -> protocol.JobUnsubscribeResult: ...
@@ -143,6 +149,9 @@ class Requests:
     def request(self, method: Literal["job/get"], params: protocol.JobGetParams) -> protocol.JobGetResult: ...
 
     @overload
+    def request(self, method: Literal["job/giveInput"], params: protocol.JobGiveInputParams) -> protocol.JobGiveInputResult: ...
+
+    @overload
     def request(self, method: Literal["job/history"], params: protocol.JobHistoryParams) -> protocol.JobHistoryResult: ...
 
     @overload
@@ -180,6 +189,9 @@ class Requests:
 
     @overload
     def request(self, method: Literal["job/subscribe"], params: protocol.JobSubscribeParams) -> protocol.JobSubscribeResult: ...
+
+    @overload
+    def request(self, method: Literal["job/takeInput"], params: protocol.JobTakeInputParams) -> protocol.JobTakeInputResult: ...
 
     @overload
     def request(self, method: Literal["job/unsubscribe"], params: protocol.JobUnsubscribeParams) -> protocol.JobUnsubscribeResult: ...

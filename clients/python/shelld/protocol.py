@@ -192,6 +192,7 @@ EventName = Literal[
     "screenChanged",
     "waitingForInput",
     "commandFinished",
+    "inputChanged",
     "exited",
     "closed",
 ]
@@ -542,6 +543,10 @@ class JobInfo(TypedDict):
     startedBy: NotRequired[ClientId]
     """The client to which the job belongs: the one that started it, or took it over after that one had left.
     Absent if the server lacks capabilities.sessions."""
+
+    inputHolder: NotRequired[ClientId]
+    """The client that holds the input of the job: only this one may type and resize. Absent if there is none,
+    and every client may; and if the server lacks capabilities.sessions."""
 
     onDetach: NotRequired[OnDetach]
     """The fate of the job once its client has left the session. Absent if the server lacks
@@ -1546,6 +1551,7 @@ Kind = Literal[
     "sessionNotFound",
     "keyConflict",
     "resumeGap",
+    "inputHeld",
 ]
 """The stable name of an error."""
 
@@ -2163,6 +2169,35 @@ class ResumeGapData(TypedDict):
 
     oldest: int
     """The smallest after that is possible now."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class InputHeldData(TypedDict):
+    """Another client holds the input of the job. Nothing was done: wait until job/inputChanged says that it
+    gave the input away, or take it with job/takeInput."""
+
+    kind: Literal["inputHeld"]
+    """The kind."""
+
+    handle: int
+    """The job."""
+
+    holder: ClientId
+    """The client that holds the input."""
+
+    clientInfo: NotRequired[ClientInfo]
+    """The holder's program; absent if the holder gave none, or is away."""
+
+    human: NotRequired[Literal[True]]
+    """True if a person sits at the holder, by its own word. Absent if not, or if the holder is away."""
+
+    away: NotRequired[Literal[True]]
+    """True if the holder is not attached: any client that may type can take the input. Absent if it is."""
+
+    retryable: Literal[True]
+    """The same request may succeed later."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -3280,6 +3315,31 @@ class JobGetResult(TypedDict):
     """Free for any use: the server neither reads nor answers it."""
 
 
+class JobGiveInputParams(TypedDict):
+    """The job, and the new holder."""
+
+    handle: Handle
+    """The job: its handle (an integer counted up from 1, never reused in a server's life, never the pid) or
+    its name, which means the last job started under it. Errors: jobNotFound."""
+
+    to: NotRequired[ClientId]
+    """The new holder: an attached client that may type (else invalidParams). Absent: there is no holder, and
+    every client may type."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class JobGiveInputResult(TypedDict):
+    """The job."""
+
+    job: JobInfo
+    """The job after the change."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
 class JobHistoryParams(TypedDict):
     """The shell job, and the range of its commands."""
 
@@ -3307,6 +3367,39 @@ class JobHistoryResult(TypedDict):
     hasMore: bool
     """Whether limit or the message size left some out: behind the last of commands with since, before the
     first without it."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+InputChangeReason = Literal["taken", "forced", "given", "left"]
+"""Why the holder has changed. taken: with job/takeInput, and there was no holder, or it was not attached.
+forced: with force, from an attached holder. given: with job/giveInput. left: the holder has left, and had no
+clientId under which it could come back."""
+
+
+class JobInputChangedParams(TypedDict):
+    """The new holder, and how it came about."""
+
+    handle: int
+    """The job's handle."""
+
+    seq: int
+    """Number of this event, counted from 1 for this connection and job; a missing number means a fault."""
+
+    n: NotRequired[int]
+    """Number of this event among all that happens to the job, counted from 1: the same for every client, also
+    after a reconnect. Events that this client does not get count too. Absent if the server lacks
+    capabilities.sessions."""
+
+    holder: NotRequired[ClientId]
+    """The client that holds the input now. Absent if there is none, and every client may type."""
+
+    by: ClientId
+    """The client that has caused the change."""
+
+    reason: InputChangeReason
+    """Why the holder has changed."""
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
@@ -4666,6 +4759,38 @@ class JobSubscribeResult(TypedDict):
     """Free for any use: the server neither reads nor answers it."""
 
 
+class JobTakeInputParams(TypedDict):
+    """The job, and how to take its input."""
+
+    handle: Handle
+    """The job: its handle (an integer counted up from 1, never reused in a server's life, never the pid) or
+    its name, which means the last job started under it. Errors: jobNotFound."""
+
+    force: NotRequired[Literal[True]]
+    """Take the input from an attached holder as well. Counts only for an owner of the session, and for a
+    client with session.human. Absent: leave it to that holder."""
+
+    cols: NotRequired[int]
+    """New width of the terminal in columns, set once (notInteractive without a terminal). Absent:
+    unchanged."""
+
+    rows: NotRequired[int]
+    """New height of the terminal in rows. Absent: unchanged."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
+class JobTakeInputResult(TypedDict):
+    """The job."""
+
+    job: JobInfo
+    """The job after the change."""
+
+    _meta: NotRequired[Meta]
+    """Free for any use: the server neither reads nor answers it."""
+
+
 class JobUnsubscribeParams(TypedDict):
     """The job."""
 
@@ -5443,6 +5568,14 @@ class JobExitedEvent(TypedDict):
     params: JobExitedParams
 
 
+class JobInputChangedEvent(TypedDict):
+    """The input of a job has another holder, or none any more. By default sent to the clients whose
+    initialize had session."""
+
+    method: Literal["job/inputChanged"]
+    params: JobInputChangedParams
+
+
 class JobOutputEvent(TypedDict):
     """Output of a job, in the order in which it came. Pushed bytes and those of job/read are the same."""
 
@@ -5529,7 +5662,7 @@ class SessionReplacedEvent(TypedDict):
     params: SessionReplacedParams
 
 
-Event = Union["JobClosedEvent", "JobCommandFinishedEvent", "JobExitedEvent", "JobOutputEvent", "JobPatternMatchedEvent", "JobScreenChangedEvent", "JobStartedEvent", "JobStateChangedEvent", "JobWaitingForInputEvent", "JobWatchRemovedEvent", "LogMessageEvent", "SessionClientJoinedEvent", "SessionClientLeftEvent", "SessionReplacedEvent"]
+Event = Union["JobClosedEvent", "JobCommandFinishedEvent", "JobExitedEvent", "JobInputChangedEvent", "JobOutputEvent", "JobPatternMatchedEvent", "JobScreenChangedEvent", "JobStartedEvent", "JobStateChangedEvent", "JobWaitingForInputEvent", "JobWatchRemovedEvent", "LogMessageEvent", "SessionClientJoinedEvent", "SessionClientLeftEvent", "SessionReplacedEvent"]
 """An event of the server: method is its name."""
 
 

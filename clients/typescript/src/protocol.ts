@@ -174,7 +174,7 @@ export type Mode = 'pty' | 'pipe';
 export type Status = 'running' | 'stopped' | 'exited' | 'closed';
 
 /** An event's name without job/. */
-export type EventName = 'started' | 'output' | 'patternMatched' | 'watchRemoved' | 'stateChanged' | 'screenChanged' | 'waitingForInput' | 'commandFinished' | 'exited' | 'closed';
+export type EventName = 'started' | 'output' | 'patternMatched' | 'watchRemoved' | 'stateChanged' | 'screenChanged' | 'waitingForInput' | 'commandFinished' | 'inputChanged' | 'exited' | 'closed';
 
 /**
  * The JSON form of output bytes. text: a string; bytes that are not UTF-8 come as base64 instead,
@@ -492,6 +492,11 @@ export type JobInfo = {
    * had left. Absent if the server lacks capabilities.sessions.
    */
   startedBy?: ClientId;
+  /**
+   * The client that holds the input of the job: only this one may type and resize. Absent if there
+   * is none, and every client may; and if the server lacks capabilities.sessions.
+   */
+  inputHolder?: ClientId;
   /**
    * The fate of the job once its client has left the session. Absent if the server lacks
    * capabilities.sessions.
@@ -1378,7 +1383,7 @@ export type ErrorMessage = {
 export type AnyParams = Record<string, unknown> | unknown[] | null;
 
 /** The stable name of an error. */
-export type Kind = 'parseError' | 'invalidRequest' | 'methodNotFound' | 'invalidParams' | 'internalError' | 'canceled' | 'notInitialized' | 'jobNotFound' | 'jobExited' | 'jobRunning' | 'nameInUse' | 'commandNotFound' | 'permissionDenied' | 'badWorkingDirectory' | 'directoryNotAllowed' | 'resourceUnavailable' | 'invalidPattern' | 'invalidKey' | 'lineTooLong' | 'inputQueueFull' | 'inputNotExpected' | 'confirmationDenied' | 'policyDenied' | 'limitExceeded' | 'ptyUnavailable' | 'notInteractive' | 'shellBusy' | 'shellIntegrationUnavailable' | 'outputFileError' | 'unsupported' | 'unsupportedVersion' | 'shuttingDown' | 'sessionNotFound' | 'keyConflict' | 'resumeGap';
+export type Kind = 'parseError' | 'invalidRequest' | 'methodNotFound' | 'invalidParams' | 'internalError' | 'canceled' | 'notInitialized' | 'jobNotFound' | 'jobExited' | 'jobRunning' | 'nameInUse' | 'commandNotFound' | 'permissionDenied' | 'badWorkingDirectory' | 'directoryNotAllowed' | 'resourceUnavailable' | 'invalidPattern' | 'invalidKey' | 'lineTooLong' | 'inputQueueFull' | 'inputNotExpected' | 'confirmationDenied' | 'policyDenied' | 'limitExceeded' | 'ptyUnavailable' | 'notInteractive' | 'shellBusy' | 'shellIntegrationUnavailable' | 'outputFileError' | 'unsupported' | 'unsupportedVersion' | 'shuttingDown' | 'sessionNotFound' | 'keyConflict' | 'resumeGap' | 'inputHeld';
 
 /** An error. */
 export type ErrorObject = {
@@ -1426,6 +1431,7 @@ export type ErrorObject = {
   | { code: -32035; data: SessionNotFoundData }
   | { code: -32036; data: KeyConflictData }
   | { code: -32037; data: ResumeGapData }
+  | { code: -32038; data: InputHeldData }
 );
 
 /** One mistake in the params of a request. */
@@ -1885,6 +1891,33 @@ export type ResumeGapData = {
   after: number;
   /** The smallest after that is possible now. */
   oldest: number;
+  _meta?: Meta;
+};
+
+/**
+ * Another client holds the input of the job. Nothing was done: wait until job/inputChanged says
+ * that it gave the input away, or take it with job/takeInput.
+ */
+export type InputHeldData = {
+  /** The kind. */
+  kind: 'inputHeld';
+  /** The job. */
+  handle: number;
+  /** The client that holds the input. */
+  holder: ClientId;
+  /** The holder's program; absent if the holder gave none, or is away. */
+  clientInfo?: ClientInfo;
+  /**
+   * True if a person sits at the holder, by its own word. Absent if not, or if the holder is away.
+   */
+  human?: true;
+  /**
+   * True if the holder is not attached: any client that may type can take the input. Absent if it
+   * is.
+   */
+  away?: true;
+  /** The same request may succeed later. */
+  retryable: true;
   _meta?: Meta;
 };
 
@@ -2951,6 +2984,24 @@ export type JobGetResult = {
   _meta?: Meta;
 };
 
+/** The job, and the new holder. */
+export type JobGiveInputParams = {
+  handle: Handle;
+  /**
+   * The new holder: an attached client that may type (else invalidParams). Absent: there is no
+   * holder, and every client may type.
+   */
+  to?: ClientId;
+  _meta?: Meta;
+};
+
+/** The job. */
+export type JobGiveInputResult = {
+  /** The job after the change. */
+  job: JobInfo;
+  _meta?: Meta;
+};
+
 /** The shell job, and the range of its commands. */
 export type JobHistoryParams = {
   handle: Handle;
@@ -2973,6 +3024,37 @@ export type JobHistoryResult = {
    * the first without it.
    */
   hasMore: boolean;
+  _meta?: Meta;
+};
+
+/**
+ * Why the holder has changed. taken: with job/takeInput, and there was no holder, or it was not
+ * attached. forced: with force, from an attached holder. given: with job/giveInput. left: the
+ * holder has left, and had no clientId under which it could come back.
+ */
+export type InputChangeReason = 'taken' | 'forced' | 'given' | 'left';
+
+/** The new holder, and how it came about. */
+export type JobInputChangedParams = {
+  /** The job's handle. */
+  handle: number;
+  /**
+   * Number of this event, counted from 1 for this connection and job; a missing number means a
+   * fault.
+   */
+  seq: number;
+  /**
+   * Number of this event among all that happens to the job, counted from 1: the same for every
+   * client, also after a reconnect. Events that this client does not get count too. Absent if the
+   * server lacks capabilities.sessions.
+   */
+  n?: number;
+  /** The client that holds the input now. Absent if there is none, and every client may type. */
+  holder?: ClientId;
+  /** The client that has caused the change. */
+  by: ClientId;
+  /** Why the holder has changed. */
+  reason: InputChangeReason;
   _meta?: Meta;
 };
 
@@ -4243,6 +4325,31 @@ export type JobSubscribeResult = {
   _meta?: Meta;
 };
 
+/** The job, and how to take its input. */
+export type JobTakeInputParams = {
+  handle: Handle;
+  /**
+   * Take the input from an attached holder as well. Counts only for an owner of the session, and
+   * for a client with session.human. Absent: leave it to that holder.
+   */
+  force?: true;
+  /**
+   * New width of the terminal in columns, set once (notInteractive without a terminal). Absent:
+   * unchanged.
+   */
+  cols?: number;
+  /** New height of the terminal in rows. Absent: unchanged. */
+  rows?: number;
+  _meta?: Meta;
+};
+
+/** The job. */
+export type JobTakeInputResult = {
+  /** The job after the change. */
+  job: JobInfo;
+  _meta?: Meta;
+};
+
 /** The job. */
 export type JobUnsubscribeParams = {
   handle: Handle;
@@ -4904,6 +5011,12 @@ export interface Requests {
   /** Returns the JobInfo of a job. */
   'job/get': { params: JobGetParams; result: JobGetResult };
   /**
+   * Gives the input of a job away, to another client or to all. Only the holder may (else
+   * inputHeld); if there is none, any client that may type. What was queued goes as in
+   * job/takeInput; without to it is typed. A closed job is jobExited.
+   */
+  'job/giveInput': { params: JobGiveInputParams; result: JobGiveInputResult };
+  /**
    * Lists the commands that a shell job with shell integration has run or runs: those of job/exec,
    * and those typed at its prompt. Works after the shell's end, too. The newest are kept: at most
    * 1000 commands, with 1048576 bytes of text together.
@@ -4973,6 +5086,14 @@ export interface Requests {
    * job/read still has the output.
    */
   'job/subscribe': { params: JobSubscribeParams; result: JobSubscribeResult };
+  /**
+   * Makes this client the holder of a job's input: the only one that types and resizes. Granted if
+   * there is no holder, if it is this client, or if it is not attached; with force also an owner of
+   * the session, and a client with session.human, takes it from an attached holder. Otherwise
+   * inputHeld. What other clients have queued, and the kernel has not taken, is not typed: those
+   * requests are answered canceled. Waits for typed input go on. A closed job is jobExited.
+   */
+  'job/takeInput': { params: JobTakeInputParams; result: JobTakeInputResult };
   /**
    * Ends the events of a job for this connection: nothing of it is sent after the answer. The job
    * goes on, and job/subscribe resumes its events. Without a subscription it is no error.
@@ -5109,6 +5230,11 @@ export interface Events {
    * background process that keeps the terminal or a pipe open.
    */
   'job/exited': JobExitedParams;
+  /**
+   * The input of a job has another holder, or none any more. By default sent to the clients whose
+   * initialize had session.
+   */
+  'job/inputChanged': JobInputChangedParams;
   /**
    * Output of a job, in the order in which it came. Pushed bytes and those of job/read are the
    * same.
