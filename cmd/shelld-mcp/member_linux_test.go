@@ -269,9 +269,10 @@ func TestTwoFronts(t *testing.T) {
 		t.Errorf("again: %q", got)
 	}
 	contains(t, b.says(3, "shell", `{"command":"exec cat","name":"ours","wait":"input"}`), "[job 2, running, waiting for input]")
-	contains(t, a.says(2, "shell", `{"job":"ours","input":"from a","wait":"quiet"}`), "[job 2, running, ", "from a")
+	contains(t, b.says(4, "shell", `{"job":"ours","input":"from b","pattern":"^from b$","wait":"none"}`), "[job 2, running, pattern]", "from b")
+	contains(t, a.says(2, "shell", `{"job":"ours","wait":"input"}`), "[job 2, running, waiting for input]", "from b")
+	contains(t, a.says(21, "shell", `{"job":"ours","input":"x"}`), "only shelld-mcp (shelld-mcp-2) may type into job 2")
 	contains(t, a.says(3, "shell_jobs", `{}`), "[job 1, name theirs", "[job 2, name ours")
-	contains(t, b.says(4, "shell", `{"job":"ours","wait":"input"}`), "from a")
 
 	// The one that is killed comes back as itself, beside the other.
 	a.settles()
