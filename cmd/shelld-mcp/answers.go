@@ -46,6 +46,7 @@ func (c *call) takeBackAll() {
 	c.untell()
 	c.mu.Lock()
 	handle, news := c.started, c.news
+	c.news = nil
 	c.mu.Unlock()
 	c.front.news.add(news)
 	if handle != 0 {

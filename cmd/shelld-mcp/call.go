@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -94,10 +96,28 @@ func (c *call) write(ctx context.Context, p schema.JobWriteParams) (*schema.Outc
 		c.progress.watch(p.Handle, p.Wait.TimeoutMs)
 	}
 	var r schema.JobWriteResult
-	if err := c.do(ctx, "job/write", p, &r); err != nil {
+	err := c.do(ctx, "job/write", p, &r)
+	if c.takesInput(ctx, err) {
+		err = c.do(ctx, "job/write", p, &r)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return r.Outcome, nil
+}
+
+// takesInput takes the input of a job over, if another front end holds it that has ended: a host may have started this one
+// before that one's end. A person who has taken the input and is away keeps it.
+func (c *call) takesInput(ctx context.Context, err error) bool {
+	refusal, ok := errors.AsType[*client.Error](err)
+	if !ok || refusal.Kind != schema.KindInputHeld {
+		return false
+	}
+	var data schema.InputHeldData
+	if json.Unmarshal(refusal.Data, &data) != nil || data.Away == nil || !strings.HasPrefix(data.Holder, clientPrefix) {
+		return false
+	}
+	return c.do(ctx, "job/takeInput", schema.JobTakeInputParams{Handle: handleID(data.Handle)}, nil) == nil
 }
 
 // get returns the present information about a job.

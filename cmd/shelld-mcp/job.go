@@ -30,10 +30,7 @@ type job struct {
 	missed  int64      // bytes before next that were lost with the answers of cancelled calls
 	toldAll bool       // no output follows next
 
-	// With a session, for the record:
-	sending []span // of answers that are not written to the host of MCP yet
-	sentEnd bool   // an answer with the end of the job was written
-	dropped bool   // the connection to its session is lost
+	place place // with a session
 }
 
 // id returns the job's ID in the protocol.
@@ -101,7 +98,7 @@ func (l *ledger) started(info *schema.JobInfo, session string) *job {
 		return j // It is immutable: other goroutines may be reading it.
 	}
 	if l.record != nil {
-		j.next, j.sentEnd = l.record.of(info.Handle)
+		j.next = j.place.begin(l.record.of(info.Handle))
 	}
 	j.pid, j.terminal, j.file = info.PID, info.Mode == schema.ModePty, outputFile(info, schema.StreamPty)
 	l.byPID[j.pid] = j
@@ -265,9 +262,7 @@ func (f *front) started(l *link, p *schema.JobStartedParams) {
 	}
 	j := f.jobs.started(&p.Job, c.session)
 	if f.engine.member != nil {
-		j.reading.Lock()
 		f.keep(j)
-		j.reading.Unlock()
 	}
 	c.mu.Lock()
 	c.started, c.job = p.Handle, j

@@ -8,6 +8,9 @@
 //	host → conn → SDK → tool (gemini.go, screen.go, bash.go, cli*.go, compact.go)
 //	     → call → client.Conn → pipe → rpc.Serve
 //
+// With -session it is a client of the session's host instead (member.go): the pipes end in that process, and the jobs live
+// on when this one ends.
+//
 // # Goroutines
 //
 //  1. conn.readLines reads stdin, conn.writeLines writes stdout; each makes one kind of blocking call, and
@@ -17,6 +20,7 @@
 //  4. Each call with progress has one; it ends with the call. One waits for the end of the engine, which comes
 //     before that of the connection. At the end, conn has one that ends the engine and waits for the last
 //     answers while Read goes on.
+//  5. With -session, one waits for the end of a host that this process has started, after its connection was lost.
 package main
 
 import (

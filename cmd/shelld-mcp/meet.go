@@ -133,8 +133,6 @@ func (l *ledger) clear() {
 	l.closed, l.isClosed, l.highest, l.told = nil, map[*job]bool{}, 0, pidSet{}
 	l.mu.Unlock()
 	for _, j := range all {
-		j.reading.Lock()
-		j.dropped = true
-		j.reading.Unlock()
+		j.place.drop()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 
 // With -session, the jobs are those of a session, whose host outlives this process: this front end is one of the host's
 // clients, and comes back to its jobs when it is started again.
+
+// clientPrefix begins the id of a front end as a client of a session.
+const clientPrefix = "shelld-mcp-"
 
 // claimKind is the kind of claim that a front end has in the directory of a session. The client's id is made of it and
 // the number of the claim.
@@ -180,7 +184,7 @@ func (m *member) enter(l *link, info *schema.InitializeResult) error {
 		m.record = newRecord(claim)
 	}
 	keep := schema.OnDetachKeep
-	l.clientID = fmt.Sprintf("shelld-mcp-%d", m.record.Number)
+	l.clientID = clientPrefix + strconv.Itoa(m.record.Number)
 	p := m.params
 	p.Session = &schema.SessionParams{ClientID: &l.clientID, Jobs: &schema.SessionJobOptions{OnDetach: &keep}}
 	if err := initialize(l.client, p, info); err != nil {

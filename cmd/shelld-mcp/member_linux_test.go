@@ -111,6 +111,13 @@ func (p *process) answer(id int) string {
 	return b.String()
 }
 
+// settles waits until the answers that were read are in the record: that comes after an answer, and before the next one.
+func (p *process) settles() {
+	p.t.Helper()
+	p.send(`{"jsonrpc":"2.0","id":"settled","method":"ping"}`)
+	p.receive(`"id":"settled"`)
+}
+
 // dies kills the program.
 func (p *process) dies() {
 	p.t.Helper()
@@ -143,6 +150,7 @@ func TestKilledFront(t *testing.T) {
 	contains(t, p.says(3, "shell", `{"command":"cat `+build+`; exit 3","name":"build","wait":"none"}`), "[job 2, running")
 	contains(t, p.says(4, "shell", `{"command":"echo done","wait":"exit"}`), "ended, exit code 0", "done")
 	p.send(callLine(5, "shell", `{"job":"dev","pattern":"never","wait":"none","timeout_seconds":3600}`))
+	p.settles()
 	p.dies()
 	opens(t, dev, "two\n")
 	opens(t, build, "built\n")
@@ -160,6 +168,7 @@ func TestKilledFront(t *testing.T) {
 		t.Errorf("the output of the job that has ended meanwhile: %q", got)
 	}
 
+	p.settles()
 	p.dies()
 	p = startMember(t, name, root)
 	got = p.says(1, "shell", `{"job":1,"input":"yes","wait":"exit"}`)
@@ -205,6 +214,7 @@ func TestUnreadAnswer(t *testing.T) {
 	got := p.says(1, "shell", `{"job":"seq","wait":"none","max_bytes":1000000}`)
 	contains(t, got, "\n1\n2\n3\n", "\n39999\n40000\n")
 	contains(t, p.says(2, "shell", `{"job":"seq","input":"more","pattern":"more","wait":"none"}`), "\nmore\n")
+	p.settles()
 	p.dies()
 	p = startMember(t, name, root)
 	_, rest, _ := strings.Cut(p.says(1, "shell", `{"job":"seq","wait":"none"}`), "\n\n")
@@ -249,7 +259,7 @@ func TestTwoFronts(t *testing.T) {
 	t.Parallel()
 	name, root := newSession(t), t.TempDir()
 	a, b := startMember(t, name, root), startMember(t, name, root)
-	contains(t, a.says(1, "shell", `{"command":"echo hello; exec cat","name":"theirs","pattern":"hello","wait":"none"}`), "[job 1, running, pattern]\nhello")
+	contains(t, a.says(1, "shell", `{"command":"echo hello; exec cat","name":"theirs"}`), "[job 1, running, waiting for input]\nhello")
 	head, rest, _ := strings.Cut(b.says(1, "shell", `{"job":"theirs","wait":"none"}`), "\n\n")
 	contains(t, head, "has these jobs from before", "[job 1, name theirs, running, waiting for input, pid ", "exec cat (started by shelld-mcp-1)")
 	if rest != "[job 1, running, waiting for input]\nhello\n" {
@@ -259,11 +269,13 @@ func TestTwoFronts(t *testing.T) {
 		t.Errorf("again: %q", got)
 	}
 	contains(t, b.says(3, "shell", `{"command":"exec cat","name":"ours","wait":"input"}`), "[job 2, running, waiting for input]")
-	contains(t, a.says(2, "shell", `{"job":"ours","input":"from a","wait":"quiet"}`), "[job 2, running, ", "from a")
+	contains(t, b.says(4, "shell", `{"job":"ours","input":"from b","pattern":"^from b$","wait":"none"}`), "[job 2, running, pattern]", "from b")
+	contains(t, a.says(2, "shell", `{"job":"ours","wait":"input"}`), "[job 2, running, waiting for input]", "from b")
+	contains(t, a.says(21, "shell", `{"job":"ours","input":"x"}`), "only shelld-mcp (shelld-mcp-2) may type into job 2")
 	contains(t, a.says(3, "shell_jobs", `{}`), "[job 1, name theirs", "[job 2, name ours")
-	contains(t, b.says(4, "shell", `{"job":"ours","wait":"none"}`), "from a")
 
 	// The one that is killed comes back as itself, beside the other.
+	a.settles()
 	a.dies()
 	a = startMember(t, name, root)
 	head, rest, _ = strings.Cut(a.says(1, "shell", `{"job":"theirs","wait":"none"}`), "\n\n")
@@ -375,6 +387,7 @@ func TestKilledHost(t *testing.T) {
 	}
 
 	contains(t, p.says(5, "shell", `{"command":"exec cat","name":"dev"}`), "[job 2, running, waiting for input]")
+	p.settles()
 	p.dies()
 	if err := syscall.Kill(hostOf(t, name), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -454,6 +467,7 @@ func TestRestartOfSeeds(t *testing.T) {
 	contains(t, p.says(2, "CliRun", `{"command":"echo once"}`), "once")
 	contains(t, p.says(3, "run_shell_command", `{"command":"sleep 1000","is_background":true}`), "Handle: 3")
 	contains(t, p.says(4, "kill", `{"handle":3}`), "terminated successfully")
+	p.settles()
 	p.dies()
 	p = start()
 	got := p.says(1, "CliWrite", `{"sessionId":"my session!","input":"hello{enter}"}`)
@@ -462,6 +476,24 @@ func TestRestartOfSeeds(t *testing.T) {
 	_ = p.in.Close()
 	if err := p.cmd.Wait(); err != nil || p.stderr.Len() > 0 {
 		t.Errorf("it ends with %v: %s", err, p.stderr.String())
+	}
+}
+
+// TestNewsAfterQuestion makes a first call that a person must allow: the question has no news, and the answer has.
+func TestNewsAfterQuestion(t *testing.T) {
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			name, root := newSession(t), t.TempDir()
+			p := startProcess(t, "-session", name, "-root", root)
+			p.says(1, "run_shell_command", `{"command":"exec cat","is_background":true}`)
+			p.settles()
+			p.dies()
+			asked := &person{says: []string{"once"}}
+			h := startBareHost(t, version, asked.options(), "-tools", "seeds", "-session", name, "-root", root)
+			contains(t, h.call("execute_bash_command", args{"command": "echo allowed"}, nil), "was started again", "[job 1, running, ", "Stdout: allowed")
+			lacks(t, h.call("jobs", args{}, nil), "was started again")
+		})
 	}
 }
 

@@ -26,7 +26,7 @@ type news struct {
 	next *tiding
 }
 
-// add sets the next tiding, unless there is a later one.
+// add sets the next tiding, which may be nil, unless there is a later one.
 func (n *news) add(t *tiding) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -66,39 +66,49 @@ func (n *news) returned(name string, anew bool) {
 	n.next = &tiding{text, anew}
 }
 
-// A preface is what an answer begins with; nil: nothing.
-type preface string
+// A preface is what an answer begins with.
+type preface struct {
+	call *call
+	text string
+}
 
-// inFrontOf puts it before an answer.
-func (p preface) inFrontOf(res *mcp.CallToolResult) *mcp.CallToolResult {
-	if p != "" && res.InputRequests == nil {
-		res.Content = append([]mcp.Content{&mcp.TextContent{Text: legible(string(p))}}, res.Content...)
+// inFrontOf puts the preface, which may be nil, before an answer. A question for the host is no answer yet.
+func (p *preface) inFrontOf(res *mcp.CallToolResult) *mcp.CallToolResult {
+	switch {
+	case p == nil:
+	case res.InputRequests != nil:
+		p.call.takeBackAll()
+	default:
+		res.Content = append([]mcp.Content{&mcp.TextContent{Text: legible(p.text)}}, res.Content...)
 	}
 	return res
 }
 
-// tidings returns what the answer to a call begins with.
-func (f *front) tidings(ctx context.Context, req *mcp.CallToolRequest, tool string) preface {
+// tidings returns what the answer to a call begins with; nil: nothing. If the connection to the session is lost, it makes
+// a new one, so that this call can say so.
+func (f *front) tidings(ctx context.Context, req *mcp.CallToolRequest, tool string) *preface {
 	if f.engine.member == nil {
-		return ""
+		return nil
 	}
 	c := f.newCall(req, tool, false)
 	if _, err := c.over(f.engine); err != nil {
-		return "" // The tool's own request has the same error.
+		return nil // The tool's own request has the same error.
 	}
 	if c.news = f.news.take(); c.news == nil {
-		return ""
+		return nil
 	}
 	f.owed.await(c)
 	lines := c.tidingLines(ctx)
 	if len(lines) == 0 && !c.news.empty {
-		return ""
+		return nil
 	}
-	return preface(strings.Join(append([]string{c.news.text}, lines...), "\n") + "\n\n")
+	return &preface{c, strings.Join(append([]string{c.news.text}, lines...), "\n") + "\n\n"}
 }
 
-// mostTidings is the maximum number of jobs in such a list.
-const mostTidings = 20
+const (
+	mostTidings = 20  // the maximum number of jobs in such a list
+	mostCommand = 200 // the maximum length of a command in it
+)
 
 // tidingLines describes the jobs that run, and those of this front end whose end no answer has had.
 func (c *call) tidingLines(ctx context.Context) (lines []string) {
@@ -139,11 +149,11 @@ func (c *call) isNews(ctx context.Context, j *job, info **schema.JobInfo) bool {
 		}
 	}
 	mine := (*info).StartedBy != nil && *(*info).StartedBy == c.link.clientID
-	j.reading.Lock()
-	defer j.reading.Unlock()
-	if j.sentEnd || !mine || (*info).Exit == nil {
+	if !mine || (*info).Exit == nil || j.place.hasEnd() {
 		return false
 	}
+	j.reading.Lock()
+	defer j.reading.Unlock()
 	c.tellsEnd(j)
 	return true
 }
@@ -151,6 +161,7 @@ func (c *call) isNews(ctx context.Context, j *job, info **schema.JobInfo) bool {
 // tidingLine describes a job as shell_jobs does.
 func (c *call) tidingLine(info *schema.JobInfo) string {
 	e := c.endedShellJob(info)
+	e.Command = clip(e.Command, mostCommand)
 	switch {
 	case running(info.Status):
 		e.Status = string(info.Status)
@@ -160,7 +171,7 @@ func (c *call) tidingLine(info *schema.JobInfo) string {
 	if is, question := asking(info.WaitingForInput); is && running(info.Status) {
 		e.Status += ", waiting for input"
 		if question != "" {
-			e.Status += ": " + question
+			e.Status += ": " + clip(question, mostCommand)
 		}
 	}
 	text := e.text()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"shelld.dev/shelld/session"
 )
@@ -105,27 +106,82 @@ func (r *record) set(handle, next int64, ended bool) error {
 	return err
 }
 
-// keep writes the job's place into the record of its session. An answer that is not written yet counts as not sent. The
-// caller holds j.reading.
-func (j *job) keep(r *record) error {
-	if j.dropped {
-		return nil // The record is another session's by now.
+// A place is how far a job has been sent to the host of MCP: the record has it. Its lock is not j.reading, which is held
+// during requests: answers are written, and starts reported, meanwhile.
+type place struct {
+	mu      sync.Mutex
+	next    int64  // up to here output was sent, apart from what is in sending
+	sending []span // of answers that are not written yet
+	ended   bool   // an answer with the end of the job was written
+	dropped bool   // the connection to the job's session is lost: the record may be another session's
+}
+
+// begin sets the place, as the record has it, and returns the offset.
+func (p *place) begin(next int64, ended bool) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next, p.ended = next, ended
+	return next
+}
+
+// add adds a part of the output, or the end, that is in an answer.
+func (p *place) add(s span) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sending, p.next = append(p.sending, s), max(p.next, s.to)
+}
+
+// remove removes a part whose answer is not sent. It is unread again if it is the last one, as in untell.
+func (p *place) remove(s span) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.removeLocked(s)
+	if p.next == s.to {
+		p.next = s.from
 	}
-	next := j.next
-	for _, s := range j.sending {
+}
+
+func (p *place) removeLocked(s span) {
+	if i := slices.Index(p.sending, s); i >= 0 {
+		p.sending = slices.Delete(p.sending, i, i+1)
+	}
+}
+
+// sent removes a part whose answer was written.
+func (p *place) sent(s span) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.removeLocked(s)
+	p.ended = p.ended || s.ended
+}
+
+func (p *place) drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dropped = true
+}
+
+func (p *place) hasEnd() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended
+}
+
+// keep writes the place into the record.
+func (p *place) keep(handle int64, r *record) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dropped {
+		return nil
+	}
+	next := p.next
+	for _, s := range p.sending {
 		next = min(next, s.from)
 	}
-	return r.set(j.handle, next, j.sentEnd)
+	return r.set(handle, next, p.ended)
 }
 
-// sent removes a part of the output from those whose answers are not written. The caller holds j.reading.
-func (j *job) sent(s span) {
-	if i := slices.Index(j.sending, s); i >= 0 {
-		j.sending = slices.Delete(j.sending, i, i+1)
-	}
-}
-
-// written notes that the answer to a call was written: its model has what is in it.
+// written notes that the answer to a call was written: its model has all that is in it.
 func (c *call) written() {
 	if c.front.engine.member == nil {
 		return
@@ -138,17 +194,15 @@ func (c *call) written() {
 		told = append(told, span{job: j, ended: true}) // The answer to its start has all of it.
 	}
 	for _, s := range told {
-		s.job.reading.Lock()
-		s.job.sent(s)
-		s.job.sentEnd = s.job.sentEnd || s.ended
+		s.job.place.sent(s)
 		c.front.keep(s.job)
-		s.job.reading.Unlock()
 	}
 }
 
-// keep records the place of a job. The caller holds j.reading.
+// keep records the place of a job.
 func (f *front) keep(j *job) {
-	if err := j.keep(f.jobs.recordOfJobs()); err != nil && !errors.Is(err, os.ErrClosed) { // Closed: the host has not read the answer until the end.
+	err := j.place.keep(j.handle, f.jobs.recordOfJobs())
+	if err != nil && !errors.Is(err, os.ErrClosed) { // Closed: the host has not read the answer until the end.
 		f.log.Warn("what was sent of a job cannot be recorded; after a restart it is sent again", "handle", j.handle, "error", err)
 	}
 }

@@ -76,7 +76,7 @@ func terminalOutput(o *schema.Outcome) (out schema.OutcomeOutput, ok bool) {
 // that was lost in cancelled answers, if any. The caller holds j.reading.
 func (c *call) advance(ctx context.Context, j *job, next int64, s *schema.JobState) string {
 	ended := s.Exit != nil && c.front.engine.member != nil
-	if next > j.next || ended && !j.sentEnd {
+	if next > j.next || ended && !j.place.hasEnd() {
 		c.tells(span{j, j.next, max(j.next, next), ended})
 		j.next = max(j.next, next)
 	}
@@ -95,7 +95,7 @@ func (c *call) tells(s span) {
 	c.told = append(c.told, s)
 	c.mu.Unlock()
 	if c.front.engine.member != nil {
-		s.job.sending = append(s.job.sending, s)
+		s.job.place.add(s)
 	}
 }
 
@@ -115,7 +115,7 @@ func (c *call) untell() {
 	c.mu.Unlock()
 	for _, s := range slices.Backward(told) {
 		s.job.reading.Lock()
-		s.job.sent(s)
+		s.job.place.remove(s)
 		if s.job.next == s.to {
 			s.job.next, s.job.toldAll = s.from, false
 		} else {

@@ -82,12 +82,12 @@ func inputHeld(refusal *client.Error) string {
 		who = *data.ClientInfo.Name + " (" + who + ")"
 	}
 	switch {
-	case data.Away != nil:
-		return fmt.Sprintf("%s has taken the input of job %d and is not there any more; nothing was typed. Ask the user to give the input back", who, data.Handle)
 	case data.Human != nil:
-		who = "a person at " + who
+		return fmt.Sprintf("a person at %s is typing into job %d; nothing was typed. Wait for output or the end (shell with job and no input, CliRead), and try again when they have given the input back", who, data.Handle)
+	case data.Away != nil:
+		return fmt.Sprintf("only %s may type into job %d, which it has started or taken over, and it is not there now; nothing was typed. Ask the user to give the input back, or start a job of your own", who, data.Handle)
 	}
-	return fmt.Sprintf("%s is typing into job %d; nothing was typed. Wait for output or the end (shell with job and no input, CliRead), and try again when the input is given back", who, data.Handle)
+	return fmt.Sprintf("only %s may type into job %d, which it has started or taken over; nothing was typed. Read the output, or start a job of your own", who, data.Handle)
 }
 
 // listTool returns the tool that lists the jobs.

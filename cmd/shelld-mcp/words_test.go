@@ -171,10 +171,10 @@ func TestForgottenNames(t *testing.T) {
 // TestInputHeld translates the error for input to a job whose input another client of the session holds.
 func TestInputHeld(t *testing.T) {
 	for data, want := range map[string]string{
-		`{"handle":3,"holder":"client-2"}`:                                           "client-2 is typing into job 3; nothing was typed.",
+		`{"handle":3,"holder":"client-2"}`:                                           "only client-2 may type into job 3, which it has started or taken over; nothing was typed. Read the output",
 		`{"handle":3,"holder":"client-2","clientInfo":{"name":"nvim"},"human":true}`: "a person at nvim (client-2) is typing into job 3; nothing was typed.",
-		`{"handle":3,"holder":"ada","clientInfo":{"version":"1"}}`:                   "ada is typing into job 3; nothing was typed.",
-		`{"handle":3,"holder":"ada","away":true}`:                                    "ada has taken the input of job 3 and is not there any more; nothing was typed. Ask the user",
+		`{"handle":3,"holder":"ada","clientInfo":{"version":"1"}}`:                   "only ada may type into job 3",
+		`{"handle":3,"holder":"ada","away":true}`:                                    "only ada may type into job 3, which it has started or taken over, and it is not there now; nothing was typed. Ask the user",
 		`{}`: "as the server says it",
 	} {
 		err := explained("shell", &client.Error{Kind: schema.KindInputHeld, ErrorObject: schema.ErrorObject{Message: "as the server says it", Data: json.RawMessage(data)}})

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"shelld.dev/shelld/schema"
+	"shelld.dev/shelld/session"
+)
+
+// TestRecord writes answers in another order than their output was taken, and drops one: the record never goes past
+// output that was not sent.
+func TestRecord(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "record"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r := newRecord(&session.Claim{File: file, Number: 1})
+	begins := func(id string, want wasRecord) {
+		t.Helper()
+		if was, err := r.begin(id, "digest"); was != want || err != nil {
+			t.Errorf("%s: the record was %d, %v, not %d", id, was, err, want)
+		}
+		if had, digest := headIn(file.Name()); had != id || digest != "digest" {
+			t.Errorf("its head is %q, %q", had, digest)
+		}
+	}
+	begins("first", wasNone)
+	f := &front{engine: &engine{member: &member{}}, jobs: newLedger(), log: slog.New(slog.DiscardHandler)}
+	f.jobs.use(r)
+	j := f.jobs.started(&schema.JobInfo{Handle: 3, PID: 4711, Mode: schema.ModePty}, "")
+	takes := func(to int64, exit *schema.Exit) *call {
+		c := &call{front: f}
+		j.reading.Lock()
+		defer j.reading.Unlock()
+		c.advance(t.Context(), j, to, &schema.JobState{Handle: 3, Exit: exit})
+		return c
+	}
+	has := func(next int64, ended bool) {
+		t.Helper()
+		if n, e := r.of(3); n != next || e != ended {
+			t.Errorf("the record has %d, %v, not %d, %v", n, e, next, ended)
+		}
+	}
+	has(0, false)
+	a, b := takes(100, nil), takes(200, nil)
+	b.written()
+	has(0, false)
+	a.written()
+	has(200, false)
+	takes(300, nil).untell()
+	has(200, false)
+	begins("first", wasThis)
+	has(200, false)
+	begins("second", wasOther) // The end of the job was not sent.
+	has(0, false)
+
+	begins("first", wasNone)
+	takes(400, nil).written()
+	last := takes(400, &schema.Exit{})
+	has(400, false)
+	last.written()
+	has(400, true)
+	begins("second", wasNone)
+
+	// What is sent of a job whose session is lost does not count for a job of the next one.
+	late := takes(500, nil)
+	f.jobs.clear()
+	late.written()
+	has(0, false)
+}
