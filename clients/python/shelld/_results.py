@@ -350,10 +350,11 @@ class LineSplitter:
             self._append(others[-1])
             for line in complete:
                 lines += _broken(line.rstrip("\r"))
-        if self._length > _LONGEST_LINE + 1:  # the one may be the CR of its end
-            *full, rest = _broken(self._take())
-            self._append(rest)
-            lines += full
+        if self._length > _LONGEST_LINE + 1:
+            rest = self._take()
+            end = (len(rest) - 2) // _LONGEST_LINE * _LONGEST_LINE  # the last character may be the CR of its end
+            lines += _broken(rest[:end])
+            self._append(rest[end:])
         return lines
 
     def end(self) -> List[str]:

@@ -80,7 +80,7 @@ class Lines(unittest.TestCase):
             for end in ("", "\n", "\r\n", "\nnext"):
                 text = ("ä" * length + end).encode()
                 want = ["ä" * min(most, length - at) for at in range(0, length, most)] + ["next"] * ("next" in end)
-                for size in (len(text), 65537, most, most + 1):
+                for size in (len(text), len(text) - 1, 65537, most, most + 1):
                     splitter, got = LineSplitter(), []
                     for at in range(0, len(text), size):
                         got += splitter.feed(Piece("stdout", at, text[at : at + size]))

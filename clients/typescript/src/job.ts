@@ -8,7 +8,7 @@ import type {
 } from './protocol.js';
 import { ExitError, type Shelld } from './shelld.js';
 import { readable, writable, type ReadableOptions } from './stream.js';
-import { answerOf, waitParams, type Answer, type Until, type WaitOptions } from './wait.js';
+import { answerOf, waitParams, type Answer, type QuestionOptions, type Until, type WaitOptions } from './wait.js';
 
 export interface ExecOptions extends Omit<JobExecParams, 'handle' | 'command' | '_meta'> {
   /** Whether an exit code other than 0 is an ExitError. */
@@ -80,16 +80,16 @@ export class Job implements AsyncDisposable {
   }
 
   /** Waits until the program asks for input (see `prompt`), or has ended. This needs no pattern. */
-  question(options: WaitOptions = {}): Promise<Answer> {
-    return this.wait({ input: true }, options);
+  question(options: QuestionOptions = {}): Promise<Answer> {
+    return this.wait(this.shelld.asks(options.kinds), options);
   }
 
   /**
    * Types a line, and waits until the program asks again or has ended; `text` is its output meanwhile.
    * With `ifWaiting`, the `question.waitId` of an answer, nothing is typed if that question is over.
    */
-  async answer(line: string, options: WaitOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
-    const { until = { input: true }, ifWaiting } = options;
+  async answer(line: string, options: QuestionOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
+    const { until = this.shelld.asks(options.kinds), ifWaiting } = options;
     const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait: waitParams(until, options) };
     if (ifWaiting !== undefined) params.ifWaiting = ifWaiting;
     return answerOf((await this.shelld.request('job/write', params, options)).outcome!);
