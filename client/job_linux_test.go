@@ -318,6 +318,17 @@ func TestExitStatus(t *testing.T) {
 	equal(t, "signal", r.Signal, "SIGKILL")
 	equal(t, "code", r.Code, -1)
 	equal(t, "error", fmt.Sprint(r.Err()), "the command was ended: signaled (SIGKILL)")
+	r, err = c.Run(t.Context(), client.Line("trap 'exit 0' TERM; while :; do sleep 0.01; done"), func(p *schema.JobRunParams) { p.KillAfterMs = new(int64(200)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "code", r.Code, 0)
+	contains(t, "error", fmt.Sprint(r.Err()), "the command was ended: timeout (status 0)")
+	r, err = c.Run(t.Context(), client.Argv("true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "error", r.Err(), nil)
 	_, err = c.Run(t.Context(), client.Argv("gti"))
 	equal(t, "kind", client.KindOf(err), schema.KindCommandNotFound)
 }

@@ -35,6 +35,7 @@ from ._connection import Connection, server_environment
 from ._errors import ExitError, NotShelld, RequestError, ShelldError, UnsupportedVersion
 from ._find import find_server
 from ._fork import Owner
+from ._questions import Questions
 from ._requests import AsyncRequests
 from ._results import Answer, Command, Execution, Output, Result, Screen
 
@@ -328,7 +329,7 @@ class AsyncShelld(AsyncRequests):
         handle = result["job"]["handle"]
         if params.get("events"):
             self._wanted[handle] = params["events"]
-        return AsyncJob(self, result["job"], result.get("outcome"))
+        return AsyncJob(self, result["job"], result.get("outcome"), params.get("wait"))
 
     def _end_late(self, answer: Mapping[str, Any]) -> None:
         """Ends the job of a start that was cancelled too late."""
@@ -375,10 +376,19 @@ class AsyncShelld(AsyncRequests):
 class AsyncJob:
     """A job of a server, for asyncio: a command, on a terminal or on pipes, with all that it starts."""
 
-    def __init__(self, shelld: AsyncShelld, info: protocol.JobInfo, outcome: Optional[protocol.Outcome]) -> None:
+    def __init__(
+        self,
+        shelld: AsyncShelld,
+        info: protocol.JobInfo,
+        outcome: Optional[protocol.Outcome],
+        wait: Optional[Mapping[str, Any]] = None,
+    ) -> None:
         self._shelld = shelld
         self._info = info
         self._outcome = outcome
+        self._questions = Questions()
+        if outcome:
+            self._answer_of(outcome, wait or {})
 
     async def __aenter__(self) -> "AsyncJob":
         return self
@@ -439,6 +449,10 @@ class AsyncJob:
         """
         wait = _results.wait_of(until, timeout, screen, maxBytes)
         outcome = (await self._request("job/wait", cast(Dict[str, Any], wait)))["outcome"]
+        return self._answer_of(outcome, wait)
+
+    def _answer_of(self, outcome: protocol.Outcome, wait: Mapping[str, Any]) -> Answer:
+        self._questions.note(outcome, wait.get("until") or ())
         return _results.answer_of(outcome)
 
     async def question(
@@ -470,15 +484,22 @@ class AsyncJob:
         """Types a line, and waits until the program asks again or has ended, or for the conditions of wait.
 
         text is what it wrote meanwhile. secret keeps the line out of logs, events and files. kinds: as of question.
-        ifWaiting: the waitId of a question; nothing is typed if that is over (RequestError, kind inputNotExpected).
+
+        Once the program was waited for or answered, the line is typed only if it still waits for the input that was
+        reported last: a question that came after a timeout, and that nobody has seen, gets no answer. The RequestError
+        is "inputNotExpected" then: call question() first, use write() to type ahead, or give ifWaiting, the waitId of
+        any question.
         """
         if not until.keys() - {"from_"}:
             until["input"] = self._shelld._asks(kinds)
         wait = _results.wait_of(until, timeout, screen, maxBytes)
         params: Dict[str, Any] = {"input": line, "appendNewline": True, "secret": secret, "wait": wait}
-        if ifWaiting is not None:
-            params["ifWaiting"] = ifWaiting
-        return _results.answer_of((await self._request("job/write", params))["outcome"])
+        waiting = self._questions.next(self.handle) if ifWaiting is None else ifWaiting
+        if waiting is not None:
+            params["ifWaiting"] = waiting
+        outcome = (await self._request("job/write", params))["outcome"]
+        self._questions.answered()
+        return self._answer_of(outcome, cast(Dict[str, Any], wait))
 
     async def write(self, text: str, **options: Unpack[JobWriteOptions]) -> None:
         """Types a text, as it is. appendNewline=True ends the line, eof=True the input."""
@@ -516,6 +537,7 @@ class AsyncJob:
         limit = {"onTimeout": on_timeout, **options, "timeoutMs": _results.limit_of(timeout, options)}
         wait = _results.exec_wait_of(options.get("wait"), self._shelld._asks(None) if input else None, maxBytes)
         raw = await self._request("job/exec", {**limit, **wait, "command": command})
+        self._questions.note(raw["outcome"], wait.get("wait", {}).get("until") or ())
         result = _results.execution_of(raw)
         if check and not result.ok and result.question is None:
             raise ExitError(_results.failure_of(command, raw, result), result)

@@ -34,8 +34,9 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended with exit code 0."""
-        return self.exit_code == 0
+        """Whether it ended by itself, with exit code 0: a command that was ended may have it as well."""
+        end = self.raw["exit"]
+        return bool(end) and end["reason"] == "exited" and self.exit_code == 0 and not self.timed_out
 
     @property
     def job(self) -> int:
@@ -83,8 +84,8 @@ class Execution:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended with exit code 0."""
-        return self.exit_code == 0
+        """Whether it ended by itself, with exit code 0."""
+        return self.exit_code == 0 and not self.timed_out
 
 
 def execution_of(raw: protocol.JobExecResult) -> Execution:
@@ -248,7 +249,7 @@ class Until(TypedDict, total=False):
     port: int
     """The job listens on this TCP port; 0: on any. If another process does: reason "portInUse"."""
     input: Union[bool, protocol.InputCondition]
-    """The program waits for input: True, or which waits count."""
+    """The program waits for input; with {"kinds": [...]} of one of these kinds."""
     exit: bool
     """The job's command has ended."""
     closed: bool
@@ -388,6 +389,9 @@ def failure_of(command: object, raw: Mapping[str, Any], result: Union[Result, Ex
     elif result.timed_out:
         began = isinstance(result, Result) or result.ran
         how = "did not end in time" if began else "did not begin in time: the shell was busy"
+    elif isinstance(result, Result) and result.exit_code == 0:
+        end = result.raw["exit"]
+        how = f"was ended: {end['reason'] if end else 'unknown'}"
     else:
         how = f"ended with exit code {result.exit_code}"
     text = (result.stderr or result.stdout) if isinstance(result, Result) else result.output

@@ -189,7 +189,11 @@ class Job:
         """Types a line, and waits until the program asks again or has ended, or for the conditions of wait.
 
         text is what it wrote meanwhile. secret keeps the line out of logs, events and files. kinds: as of question.
-        ifWaiting: the waitId of a question; nothing is typed if that is over (RequestError, kind inputNotExpected).
+
+        Once the program was waited for or answered, the line is typed only if it still waits for the input that was
+        reported last: a question that came after a timeout, and that nobody has seen, gets no answer. The RequestError
+        is "inputNotExpected" then: call question() first, use write() to type ahead, or give ifWaiting, the waitId of
+        any question.
         """
         return self._loop.call(self._async.answer(line, timeout=timeout, screen=screen, secret=secret, maxBytes=maxBytes, kinds=kinds, ifWaiting=ifWaiting, **until))
 

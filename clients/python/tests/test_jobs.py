@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import socket
+import tempfile
 import unittest
 from unittest import mock
 
@@ -38,6 +39,18 @@ class Run(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(shelld.ExitError) as caught:
             await self.shelld.run("ehco hi", check=True)
         self.assertIn("did you mean", str(caught.exception))
+
+    async def test_ended_with_0(self):
+        """A command that was ended is not ok, also if it has handled that."""
+        result = await self.shelld.run("trap 'exit 0' TERM; while :; do sleep 0.01; done", killAfterMs=200)
+        self.assertEqual((result.exit_code, result.ok), (0, False))
+        with self.assertRaises(shelld.ExitError) as caught:
+            await self.shelld.run("trap 'exit 0' TERM; while :; do sleep 0.01; done", killAfterMs=200, check=True)
+        self.assertIn("did not end in time", str(caught.exception))
+        async with self.shelld.shell() as bash:
+            await bash.exec("true", check=True)  # the shell has begun
+            result = await bash.exec("(trap 'exit 0' INT; while :; do sleep 0.01; done)", timeout=2)
+            self.assertEqual((result.exit_code, result.ok), (0, False))
 
     async def test_argv(self):
         result = await self.shelld.run(["printf", "%s|", "a b", "$(id)", "'"])
@@ -223,7 +236,8 @@ class Jobs(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await job.wait(quiet=0.05)).reason, "quietMs")
         self.assertEqual((await job.wait(bytes=6, from_="start")).reason, "bytes")
         self.assertTrue((await job.wait(pattern="never", timeout=0.05)).timed_out)
-        self.assertEqual((await job.wait(input=True)).reason, "input")
+        self.assertTrue((await job.wait(input={"kinds": ["password"]}, timeout=0)).timed_out)
+        self.assertEqual((await job.wait(input={"kinds": ["line", "raw"]})).reason, "input")
         again = await self.shelld.job("waits")
         self.assertEqual(again.handle, job.handle)
         await again.write("1", appendNewline=True)
@@ -261,6 +275,40 @@ class Jobs(unittest.IsolatedAsyncioTestCase):
             answer = await job.answer("36")
             self.assertIsNone(answer.question)
             self.assertEqual((answer.reason, answer.exit["code"], answer.text, answer.prompt), ("exit", 0, "Ada is 36\n", ""))
+
+    async def test_question_that_nobody_has_seen(self):
+        with tempfile.TemporaryDirectory() as cwd:
+            line = 'read -p "one? " a; until [ -s go ]; do sleep 0.01; done; read -p "two? " b; read -p "three? " c; echo "$a,$b,$c"'
+            async with self.shelld.start(line, cwd=cwd) as job:
+
+                async def refused():
+                    with self.assertRaises(shelld.RequestError) as caught:
+                        await job.answer("never seen", timeout=0)
+                    self.assertEqual((caught.exception.kind, caught.exception.code), ("inputNotExpected", -32023))
+                    self.assertIn("call question() first, or use write()", str(caught.exception))
+
+                self.assertTrue((await job.answer("1", timeout=0.05)).timed_out)  # the first one needs no question
+                await refused()
+                pathlib.Path(cwd, "go").write_text("go")
+                await (await self.shelld.job(job.handle)).question()  # of another object
+                await refused()
+                await job.write("2\n")
+                self.assertEqual((await job.question()).prompt, "three?")
+                self.assertTrue((await job.wait(exit=True, timeout=0)).timed_out)  # the question was seen before it
+                self.assertEqual((await job.answer("3")).text, "1,2,3\n")
+                with self.assertRaises(shelld.RequestError) as caught:
+                    await job.answer("4")
+                self.assertEqual(caught.exception.kind, "jobExited")
+
+    async def test_question_that_is_over(self):
+        async with self.shelld.start('read -p "one? " a; read -p "two? " b; echo "$a,$b"') as job:
+            await job.question()
+            await job.write("1\n")
+            with self.assertRaises(shelld.RequestError) as caught:
+                await job.answer("1")
+            self.assertEqual(caught.exception.kind, "inputNotExpected")
+            await job.question()
+            self.assertEqual((await job.answer("2")).text, "1,2\n")
 
     async def test_answer_counts_from(self):
         """A place from which output counts is no condition: the wait is for the next question all the same."""

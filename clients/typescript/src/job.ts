@@ -7,6 +7,7 @@ import type {
   JobState, JobSubscribeParams, JobSubscribeResult, JobWriteParams, KillReport, SignalTarget, Stream,
 } from './protocol.js';
 import { ExitError, type Shelld } from './shelld.js';
+import { Questions } from './questions.js';
 import { readable, writable, type ReadableOptions } from './stream.js';
 import { answerOf, waitParams, type Answer, type QuestionOptions, type Until, type WaitOptions } from './wait.js';
 
@@ -38,6 +39,7 @@ export class Job implements AsyncDisposable {
   #wanted: Map<EventName, number>; // how many want it
   #listeners = new Set<{ event(method: EventMethod, params: object): void; ended(error: unknown): void }>();
   #reading = false;
+  #questions = new Questions();
 
   /** @internal */
   constructor(shelld: Shelld, info: JobInfo, events: readonly EventName[]) {
@@ -76,7 +78,8 @@ export class Job implements AsyncDisposable {
   /** Waits for the first of these facts. The end of the command, and of the time, ends every wait: see `reason`. */
   async wait(until: Until | readonly Until[], options: WaitOptions = {}): Promise<Answer> {
     const params = { handle: this.handle, ...waitParams(until, options) };
-    return answerOf((await this.shelld.request('job/wait', params, options)).outcome);
+    const { outcome } = await this.shelld.request('job/wait', params, options);
+    return answerOf(this.#questions.note(outcome, params.until));
   }
 
   /** Waits until the program asks for input (see `prompt`), or has ended. This needs no pattern. */
@@ -86,13 +89,18 @@ export class Job implements AsyncDisposable {
 
   /**
    * Types a line, and waits until the program asks again or has ended; `text` is its output meanwhile.
-   * With `ifWaiting`, the `question.waitId` of an answer, nothing is typed if that question is over.
+   * Once the program was waited for or answered, the line is typed only if it still waits for the input that was reported
+   * last: a question that came after a timeout, and that nobody has seen, gets no answer (the kind is inputNotExpected).
+   * Call question() first, use write() to type ahead, or give `ifWaiting`, the `question.waitId` of any answer.
    */
   async answer(line: string, options: QuestionOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
-    const { until = this.shelld.asks(options.kinds), ifWaiting } = options;
-    const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait: waitParams(until, options) };
+    const { until = this.shelld.asks(options.kinds), ifWaiting = this.#questions.next(this.handle) } = options;
+    const wait = waitParams(until, options);
+    const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait };
     if (ifWaiting !== undefined) params.ifWaiting = ifWaiting;
-    return answerOf((await this.shelld.request('job/write', params, options)).outcome!);
+    const { outcome } = await this.shelld.request('job/write', params, options);
+    this.#questions.answered();
+    return answerOf(this.#questions.note(outcome!, wait.until));
   }
 
   /** Writes text as it is, or with the options of job/write keys, pastes, mouse events, bytes, the end of input. */
@@ -112,8 +120,11 @@ export class Job implements AsyncDisposable {
     const result = await this.shelld.request('job/exec', {
       handle: this.handle, command, timeoutMs: null, onTimeout: 'interrupt', ...params,
     }, { signal });
-    if (check && result.exitCode !== 0) {
-      throw new ExitError(command, { exitCode: result.exitCode, signal: null, stdout: result.output, stderr: '' });
+    this.#questions.note(result.outcome, params.wait?.until);
+    const timedOut = result.outcome.reason === 'timeout';
+    if (check && (result.exitCode !== 0 || timedOut)) {
+      const ended = { exitCode: result.exitCode, signal: null, stdout: result.output, stderr: '' };
+      throw new ExitError(command, ended, timedOut ? 'timeout' : undefined);
     }
     return result;
   }

@@ -5,7 +5,8 @@ import { ConnectError, RequestError, ServerEndedError, ShelldError } from './err
 import { eventsOf, type Event, type EventMethod } from './events.js';
 import { Job } from './job.js';
 import type {
-  Condition, ConfirmOutcome, EventName, InitializeParams, InputKind, InitializeResult, JobRunParams, JobRunResult, JobStartParams, JobStartResult,
+  Condition, ConfirmOutcome, EventName, ExitReason, InitializeParams, InputKind, InitializeResult, JobRunParams, JobRunResult,
+  JobStartParams, JobStartResult,
   Notifications, Requests, ServerRequests,
 } from './protocol.js';
 import { ServerProcess, type ServerOptions } from './server.js';
@@ -68,7 +69,7 @@ export interface CommandResult {
 }
 
 export interface RunResult extends CommandResult {
-  /** The exit code is 0. */
+  /** It ended by itself, with exit code 0. A command that was ended may have that code as well: see raw.exit.reason. */
   ok: boolean;
   timedOut: boolean;
   /** The output lacks its middle: each stream keeps `maxBytes` (1 MiB), head and tail. `raw.truncated` says how much is missing. */
@@ -82,8 +83,9 @@ export class ExitError extends ShelldError {
   override name = 'ExitError';
   readonly result: CommandResult;
 
-  constructor(command: string, result: CommandResult) {
-    const how = result.signal ?? (result.exitCode === null ? 'no exit code' : `exit code ${result.exitCode}`);
+  constructor(command: string, result: CommandResult, reason?: ExitReason) {
+    const code = result.exitCode === null ? 'no exit code' : `exit code ${result.exitCode}`;
+    const how = result.signal ?? (result.exitCode === 0 && reason ? `${code}, since it was ended: ${reason}` : code);
     const said = (result.stderr || result.stdout).trim().slice(-2000);
     super('commandFailed', `${command} ended with ${how}${said === '' ? '' : `:\n${said}`}`);
     this.result = result;
@@ -160,11 +162,11 @@ export class Shelld implements AsyncDisposable {
       timeoutMs: null, maxBytes: 1 << 20, ...params, ...commandParams(command),
     } as JobRunParams, { signal });
     const result: RunResult = {
-      ok: raw.exit?.code === 0, exitCode: raw.exit?.code ?? null, signal: raw.exit?.signal ?? null,
+      ok: raw.exit?.code === 0 && raw.exit.reason === 'exited' && !raw.timedOut, exitCode: raw.exit?.code ?? null, signal: raw.exit?.signal ?? null,
       stdout: raw.stdout ?? raw.output ?? '', stderr: raw.stderr ?? '', timedOut: raw.timedOut,
       truncated: raw.truncated !== undefined, raw,
     };
-    if (check && !result.ok) throw new ExitError(commandText(command), result);
+    if (check && !result.ok) throw new ExitError(commandText(command), result, raw.exit?.reason);
     return result;
   }
 
