@@ -20,9 +20,9 @@ type Question struct {
 
 // Question waits until the program waits for input, whatever its prompt looks like. The error is a *QuestionError if it
 // has ended instead. A loop over Output may get the text in front of the question only later: it has all of it when it
-// has reached the NextOffset of the stream in Outcome.
+// has reached the NextOffset of the stream in Outcome. With Options.OnSecret, a password is no question here.
 func (j *Job) Question(ctx context.Context) (*Question, error) {
-	o, err := j.Wait(ctx, Input())
+	o, err := j.Wait(ctx, j.client.asks())
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (j *Job) Question(ctx context.Context) (*Question, error) {
 // that nobody has seen. Call Question to see it, or use Write to type ahead.
 func (j *Job) Answer(ctx context.Context, line string, facts ...Fact) (*Outcome, error) {
 	if len(facts) == 0 {
-		facts = []Fact{Input()}
+		facts = []Fact{j.client.asks()}
 	}
 	waiting, err := j.questions.next(j.Handle)
 	if err != nil {
@@ -60,6 +60,14 @@ func (j *Job) Answer(ctx context.Context, line string, facts ...Fact) (*Outcome,
 	}
 	j.questions.answered()
 	return j.seen(*r.Outcome, w.Until), nil
+}
+
+// asks waits until the program asks the caller: not for a password that a person types.
+func (c *Client) asks() Fact {
+	if c.secret {
+		return Input(schema.InputKindLine, schema.InputKindRaw, schema.InputKindFullscreen)
+	}
+	return Input()
 }
 
 // seen notes the question of an outcome, for the next Answer.

@@ -9,7 +9,7 @@ import type {
 import { ExitError, type Shelld } from './shelld.js';
 import { Questions } from './questions.js';
 import { readable, writable, type ReadableOptions } from './stream.js';
-import { answerOf, waitParams, type Answer, type Until, type WaitOptions } from './wait.js';
+import { answerOf, waitParams, type Answer, type QuestionOptions, type Until, type WaitOptions } from './wait.js';
 
 export interface ExecOptions extends Omit<JobExecParams, 'handle' | 'command' | '_meta'> {
   /** Whether an exit code other than 0 is an ExitError. */
@@ -83,8 +83,8 @@ export class Job implements AsyncDisposable {
   }
 
   /** Waits until the program asks for input (see `prompt`), or has ended. This needs no pattern. */
-  question(options: WaitOptions = {}): Promise<Answer> {
-    return this.wait({ input: true }, options);
+  question(options: QuestionOptions = {}): Promise<Answer> {
+    return this.wait(this.shelld.asks(options.kinds), options);
   }
 
   /**
@@ -93,8 +93,8 @@ export class Job implements AsyncDisposable {
    * last: a question that came after a timeout, and that nobody has seen, gets no answer (the kind is inputNotExpected).
    * Call question() first, use write() to type ahead, or give `ifWaiting`, the `question.waitId` of any answer.
    */
-  async answer(line: string, options: WaitOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
-    const { until = { input: true }, ifWaiting = this.#questions.next(this.handle) } = options;
+  async answer(line: string, options: QuestionOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
+    const { until = this.shelld.asks(options.kinds), ifWaiting = this.#questions.next(this.handle) } = options;
     const wait = waitParams(until, options);
     const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait };
     if (ifWaiting !== undefined) params.ifWaiting = ifWaiting;

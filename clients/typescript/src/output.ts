@@ -156,19 +156,45 @@ export interface LineOptions extends OutputOptions {
   plain?: boolean;
 }
 
+/** The length at which a line is broken, so that memory stays flat. */
+const longestLine = 1 << 20;
+
 /** Reads lines without their ends; those of stdout and of stderr are put together by themselves. */
 export async function* readLines(job: Job, { plain = true, ...options }: LineOptions): AsyncGenerator<string, void, void> {
-  const rest: Partial<Record<Stream, string>> = {};
-  const clean = (line: string) => {
-    const text = line.endsWith('\r') ? line.slice(0, -1) : line;
-    return plain ? stripVTControlCharacters(text) : text;
-  };
+  const begun: Partial<Record<Stream, string[]>> = {}; // the pieces of the last line of each stream
+  const clean = (line: string) => plain ? stripVTControlCharacters(line) : line;
+  const take = (rest: string[]) => rest.splice(0).join('');
   for await (const { stream, text, gap } of readOutput(job, options)) {
-    const lines = ((rest[stream] ?? '') + (gap ? gapText(gap) : '') + text).split('\n');
-    rest[stream] = lines.pop()!;
-    for (const line of lines) yield clean(line);
+    const rest = begun[stream] ??= [];
+    const [first, ...lines] = ((gap ? gapText(gap) : '') + text).split('\n');
+    rest.push(first!);
+    for (const line of lines) {
+      for (const piece of broken(take(rest).replace(/\r$/, ''))) yield clean(piece);
+      rest.push(line);
+    }
+    if (rest.reduce((length, piece) => length + piece.length, 0) > longestLine + 1) {
+      const pieces = broken(take(rest), 1); // its last character may be the CR of its end
+      rest.push(pieces.pop()!);
+      for (const piece of pieces) yield clean(piece);
+    }
   }
-  for (const line of Object.values(rest)) if (line !== '') yield clean(line);
+  for (const rest of Object.values(begun)) {
+    const line = take(rest);
+    if (line !== '') for (const piece of broken(line.replace(/\r$/, ''))) yield clean(piece);
+  }
+}
+
+/** A line in pieces of the longest length; the last may have so much more. None begins within a character. */
+function broken(line: string, more = 0): string[] {
+  const pieces: string[] = [];
+  let at = 0;
+  while (line.length - at > longestLine + more) {
+    const last = line.charCodeAt(at + longestLine - 1);
+    const end = at + longestLine - (last >= 0xd800 && last < 0xdc00 ? 1 : 0);
+    pieces.push(line.slice(at, end));
+    at = end;
+  }
+  return [...pieces, line.slice(at)];
 }
 
 /** Output that is not kept is never left out in silence; the server's files have the same words. */

@@ -5,14 +5,18 @@ import { ConnectError, RequestError, ServerEndedError, ShelldError } from './err
 import { eventsOf, type Event, type EventMethod } from './events.js';
 import { Job } from './job.js';
 import type {
-  ConfirmOutcome, EventName, ExitReason, InitializeParams, InitializeResult, JobRunParams, JobRunResult, JobStartParams, JobStartResult,
+  Condition, ConfirmOutcome, EventName, ExitReason, InitializeParams, InputKind, InitializeResult, JobRunParams, JobRunResult,
+  JobStartParams, JobStartResult,
   Notifications, Requests, ServerRequests,
 } from './protocol.js';
 import { ServerProcess, type ServerOptions } from './server.js';
 
 /** Questions to a person. The signal aborts when the server withdraws the question. */
 export interface Callbacks {
-  /** A program asks for a password. Return it, or undefined for no answer. */
+  /**
+   * A program asks for a password. Return it, or undefined for no answer. Then question() and answer() wait
+   * through passwords, and nothing else may type one, unless `kinds` or `options.secretInput` say otherwise.
+   */
   secret?(question: ServerRequests['client/secret']['params'], signal: AbortSignal): Promise<string | undefined> | string | undefined;
   /** A request needs a confirmation (`options.confirm`). */
   confirm?(question: ServerRequests['client/confirm']['params'], signal: AbortSignal): Promise<ConfirmOutcome> | ConfirmOutcome;
@@ -27,6 +31,8 @@ export interface ConnectOptions extends Omit<InitializeParams, 'protocolVersion'
   /** How long the server may take to answer. Default 20 s. */
   connectTimeoutMs?: number;
 }
+
+const notPasswords: readonly InputKind[] = ['line', 'raw', 'fullscreen'];
 
 /** JSON-RPC's code for it. */
 const methodNotFound = -32601;
@@ -232,6 +238,11 @@ export class Shelld implements AsyncDisposable {
     return this.#closing;
   }
 
+  /** @internal The condition that a program asks; a person's passwords are left to the person. */
+  asks(kinds = this.#callbacks.secret && notPasswords): Condition {
+    return { input: kinds === undefined ? true : { kinds: [...kinds] } };
+  }
+
   /** @internal Keeps this process alive until the returned function is called. */
   hold(): () => void {
     return this.#connection.hold();
@@ -248,6 +259,7 @@ export class Shelld implements AsyncDisposable {
     const server = await this.request('initialize', {
       clientInfo: { name: 'shelld-typescript' },
       ...params,
+      ...(this.#callbacks.secret && { options: { secretInput: 'clientOnly' as const, ...params.options } }),
       protocolVersion: '1',
       capabilities: { ack: true, secret: !!this.#callbacks.secret, confirm: !!this.#callbacks.confirm },
     }, { signal });
