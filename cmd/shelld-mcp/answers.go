@@ -25,19 +25,24 @@ func (a *answers) await(c *call) {
 	a.calls[c.req.Extra] = append(a.calls[c.req.Extra], c)
 }
 
-// settled removes the calls of a request. If its answer was dropped, it undoes their effects.
-func (a *answers) settled(request *mcp.RequestExtra, dropped bool) {
+// settled removes the calls of a request. If its answer was dropped, it undoes their effects. Otherwise it returns a
+// function for the moment when the answer was written.
+func (a *answers) settled(request *mcp.RequestExtra, dropped bool) (written func()) {
 	a.mu.Lock()
 	calls := a.calls[request]
 	delete(a.calls, request)
 	a.mu.Unlock()
-	for _, c := range calls {
-		if dropped {
-			c.takeBackAll()
-		} else {
-			c.written()
+	if !dropped {
+		return func() {
+			for _, c := range calls {
+				c.written()
+			}
 		}
 	}
+	for _, c := range calls {
+		c.takeBackAll()
+	}
+	return nil
 }
 
 // takeBackAll undoes the effects that the host never learned of: the output in the lost answer counts as unread again,

@@ -99,7 +99,7 @@ func TestSettle(t *testing.T) {
 	out, theirOut := io.Pipe()
 	c := newConn(theirIn, theirOut, func() error { return nil }, slog.New(slog.DiscardHandler))
 	told := map[*mcp.RequestExtra]bool{}
-	c.settle = func(request *mcp.RequestExtra, dropped bool) { told[request] = dropped }
+	c.settle = func(request *mcp.RequestExtra, dropped bool) func() { told[request] = dropped; return nil }
 	go func() {
 		for _, line := range []string{
 			`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`,

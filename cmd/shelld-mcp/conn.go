@@ -55,8 +55,9 @@ type conn struct {
 	room   chan struct{} // to Read, with room for one: a held request may fit now
 	// to Read, with room for one: the SDK has sent the host a request that it can no longer answer
 	orphaned chan struct{}
-	// settle reports an answer to a request when it was written or, with dropped set, is not sent; nil: no reports
-	settle func(request *mcp.RequestExtra, dropped bool)
+	// settle reports an answer to a request before it is sent or, with dropped set, not sent; nil: no reports. It returns
+	// a function for the moment when the answer was written; nil: none
+	settle func(request *mcp.RequestExtra, dropped bool) (written func())
 	stops  sync.Once
 	closes sync.Once
 	lates  sync.Once
@@ -377,16 +378,14 @@ func (c *conn) sendRefusals() {
 
 // Write sends a message to the host.
 func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
-	var sent func()
+	var written func()
 	switch msg := msg.(type) {
 	case *jsonrpc.Response:
-		f := c.landed(msg.ID)
+		var f *flight
+		f, written = c.landed(msg.ID)
 		defer c.unload(f)
 		if f != nil && f.cancelled {
 			return nil // MCP: "The receiver should not send a response."
-		}
-		if f != nil && c.settle != nil {
-			sent = func() { c.settle(f.tag, false) }
 		}
 	case *jsonrpc.Request:
 		if msg.IsCall() && !c.asks(msg) {
@@ -400,20 +399,20 @@ func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}
-	return c.sendThen(body, sent)
+	return c.sendThen(body, written)
 }
 
 // landed removes a request from those in flight before its answer is sent: the host may use its ID again as soon as it
-// has the answer. It calls settle if there is no answer. It returns nil if no request has this ID.
-func (c *conn) landed(id jsonrpc.ID) *flight {
+// has the answer. It calls settle, and returns its result. The flight is nil if no request has this ID.
+func (c *conn) landed(id jsonrpc.ID) (f *flight, written func()) {
 	c.mu.Lock()
-	f := c.inFlight[id]
+	f = c.inFlight[id]
 	delete(c.inFlight, id)
 	c.mu.Unlock()
-	if f != nil && f.cancelled && c.settle != nil {
-		c.settle(f.tag, true)
+	if f != nil && c.settle != nil {
+		written = c.settle(f.tag, f.cancelled)
 	}
-	return f
+	return f, written
 }
 
 // answered notes that an answer has been sent or dropped.
@@ -429,14 +428,14 @@ func (c *conn) send(body []byte) error { return c.sendThen(body, nil) }
 
 // An outgoing is a message for writeLines.
 type outgoing struct {
-	body []byte
-	sent func() // called when it was written; may be nil
+	body    []byte
+	written func() // called when it was written; may be nil
 }
 
 // sendThen is send with a function that is called when the message was written.
-func (c *conn) sendThen(body []byte, sent func()) error {
+func (c *conn) sendThen(body []byte, written func()) error {
 	select {
-	case c.out <- outgoing{append(body, '\n'), sent}:
+	case c.out <- outgoing{append(body, '\n'), written}:
 		return nil
 	case <-c.broken:
 		c.mu.Lock()
@@ -479,8 +478,8 @@ func (c *conn) writeLines(out io.Writer) {
 				c.mu.Unlock()
 				return
 			}
-			if o.sent != nil {
-				o.sent()
+			if o.written != nil {
+				o.written()
 			}
 		case <-c.closed:
 			return
