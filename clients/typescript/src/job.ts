@@ -29,15 +29,13 @@ export class Job implements AsyncDisposable {
   readonly handle: number;
   /** As of its start. */
   readonly info: JobInfo;
-  /** Resolves when the command has ended and its output was read; processes that it started may live on. */
-  readonly exit: Promise<Exit>;
-  /** Resolves when nothing of the job is alive. */
-  readonly closed: Promise<void>;
   /** Why the command could not be run, if its end was that. */
   hint: Hint | undefined;
   #wanted: Map<EventName, number>; // how many want it
   #listeners = new Set<{ event(method: EventMethod, params: object): void; ended(error: unknown): void }>();
   #reading = false;
+  #exit: Promise<Exit>;
+  #closed: Promise<void>;
 
   /** @internal */
   constructor(shelld: Shelld, info: JobInfo, events: readonly EventName[]) {
@@ -45,13 +43,11 @@ export class Job implements AsyncDisposable {
     this.handle = info.handle;
     this.info = info;
     this.#wanted = new Map(events.map((name) => [name, 1]));
-    // The client stays alive for a job: one that is forgotten would end with it.
-    const release = shelld.hold();
     const forget = shelld.route(info.handle, {
       event: (method, params) => { for (const one of [...this.#listeners]) one.event(method, params); },
       ended: (error) => { for (const one of [...this.#listeners]) one.ended(error); },
     });
-    this.exit = new Promise((resolve, reject) => {
+    this.#exit = new Promise((resolve, reject) => {
       if (info.exit) resolve(info.exit);
       this.listen((method, params) => {
         if (method !== 'job/exited') return;
@@ -59,18 +55,35 @@ export class Job implements AsyncDisposable {
         resolve((params as JobExitedParams).exit);
       }, reject);
     });
-    this.closed = new Promise((resolve, reject) => {
-      const done = () => { resolve(); forget(); release(); };
+    this.#closed = new Promise((resolve, reject) => {
+      const done = () => { resolve(); forget(); };
       if (info.status === 'closed') done();
-      this.listen((method) => { if (method === 'job/closed') done(); }, (error) => { reject(error); forget(); release(); });
+      this.listen((method) => { if (method === 'job/closed') done(); }, (error) => { reject(error); forget(); });
     });
     // A caller may wait for neither: the request in progress reports the end of the server.
-    this.exit.catch(() => {});
-    this.closed.catch(() => {});
+    this.#exit.catch(() => {});
+    this.#closed.catch(() => {});
   }
 
   get pid(): number {
     return this.info.pid;
+  }
+
+  /** Resolves when the command has ended and its output was read; processes that it started may live on. */
+  get exit(): Promise<Exit> {
+    return this.#awaited(this.#exit);
+  }
+
+  /** Resolves when nothing of the job is alive. */
+  get closed(): Promise<void> {
+    return this.#awaited(this.#closed);
+  }
+
+  /** A caller that asks for an end waits for it: until then this process stays alive. */
+  #awaited<T>(end: Promise<T>): Promise<T> {
+    const release = this.shelld.hold();
+    end.then(release, release);
+    return end;
   }
 
   /** Waits for the first of these facts. The end of the command, and of the time, ends every wait: see `reason`. */
@@ -167,7 +180,7 @@ export class Job implements AsyncDisposable {
   /** The job's events of these names from now on. */
   events(names: readonly Exclude<EventName, 'output'>[], { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Event, void, void> {
     const methods = new Set<string>(names.map((name) => `job/${name}`));
-    return eventsOf((push, end) => {
+    return eventsOf(() => this.shelld.hold(), (push, end) => {
       const off = this.listen((method, params) => {
         if (methods.has(method)) push(method, params);
         if (method === 'job/closed') end();
@@ -221,11 +234,9 @@ export class Job implements AsyncDisposable {
     if (this.#reading) throw outputBusy(this.handle);
     this.#reading = true;
     this.#wanted.set('output', 1);
-    const release = this.shelld.hold();
     return () => {
       this.#reading = false;
       this.#wanted.delete('output');
-      release();
     };
   }
 

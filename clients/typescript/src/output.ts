@@ -99,7 +99,9 @@ export async function* readOutput(job: Job, options: ReadOptions): AsyncGenerato
       // The events of an end that was sent before do not come again: then the offsets say where it is.
       if (queue.length === 0 && reachedEnd()) return;
       if (queue.length === 0) {
+        const release = job.shelld.hold();
         await new Promise<void>((resolve) => { wake = resolve; });
+        release();
         continue;
       }
       const chunk = queue.shift();

@@ -208,11 +208,10 @@ export class Shelld implements AsyncDisposable {
 
   /** The notifications of the server from now on: those of jobs with the option events, or of `options.events`. */
   events({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Event, void, void> {
-    return eventsOf((push, end) => {
+    return eventsOf(() => this.hold(), (push, end) => {
       const listener: Route = { event: push, ended: (error) => end(error instanceof ShelldError && error.kind === 'closed' ? undefined : error) };
-      const release = this.hold();
       this.#listeners.add(listener);
-      return () => { this.#listeners.delete(listener); release(); };
+      return () => this.#listeners.delete(listener);
     }, signal);
   }
 
