@@ -156,21 +156,61 @@ async function* readStored(job: Job, { stream, from = 'start', signal }: OutputO
 export interface LineOptions extends OutputOptions {
   /** Whether escape sequences, such as colours, are removed. Default true. */
   plain?: boolean;
+  /** A longer line is broken, so that one without end takes no more memory than this. Default 1 MiB; at least 4. */
+  maxLineBytes?: number;
+}
+
+/** The unfinished line of a stream. */
+interface Begun {
+  pieces: string[];
+  bytes: number;
+  /** It is the rest of a line that was broken. */
+  broken: boolean;
 }
 
 /** Reads lines without their ends; those of stdout and of stderr are put together by themselves. */
-export async function* readLines(job: Job, { plain = true, ...options }: LineOptions): AsyncGenerator<string, void, void> {
-  const rest: Partial<Record<Stream, string>> = {};
-  const clean = (line: string) => {
-    const text = line.endsWith('\r') ? line.slice(0, -1) : line;
-    return plain ? stripVTControlCharacters(text) : text;
+export async function* readLines(job: Job, { plain = true, maxLineBytes = 1 << 20, ...options }: LineOptions): AsyncGenerator<string, void, void> {
+  const max = Math.max(maxLineBytes, 4); // the longest character
+  const begun: Partial<Record<Stream, Begun>> = {};
+  const clean = (line: string) => plain ? stripVTControlCharacters(line) : line;
+  const ended = (line: string) => line.endsWith('\r') ? line.slice(0, -1) : line;
+  const take = (stream: Stream, broken = false) => {
+    const line = begun[stream]!.pieces.join('');
+    begun[stream] = { pieces: [], bytes: 0, broken };
+    return line;
+  };
+  // Adds to the line of a stream, and returns the rest of what exceeds it.
+  const add = (stream: Stream, text: string) => {
+    const line = begun[stream]!;
+    const [piece, bytes] = cut(text, max - line.bytes);
+    line.pieces.push(piece);
+    line.bytes += bytes;
+    return text.slice(piece.length);
   };
   for await (const { stream, text, gap } of readOutput(job, options)) {
-    const lines = ((rest[stream] ?? '') + (gap ? gapText(gap) : '') + text).split('\n');
-    rest[stream] = lines.pop()!;
-    for (const line of lines) yield clean(line);
+    begun[stream] ??= { pieces: [], bytes: 0, broken: false };
+    const lines = ((gap ? gapText(gap) : '') + text).split('\n');
+    const last = lines.length - 1;
+    for (const [i, line] of lines.entries()) {
+      if (i > 0 && i < last && line.length * 3 <= max) {
+        yield clean(ended(line)); // as nearly all are
+        continue;
+      }
+      for (let rest = add(stream, line); rest !== ''; rest = add(stream, rest)) yield clean(take(stream, true));
+      if (i === last) break;
+      const { broken } = begun[stream]!;
+      const end = ended(take(stream));
+      if (end !== '' || !broken) yield clean(end);
+    }
   }
-  for (const line of Object.values(rest)) if (line !== '') yield clean(line);
+  for (const [stream, { bytes }] of Object.entries(begun)) if (bytes > 0) yield clean(ended(take(stream as Stream)));
+}
+
+/** The beginning of a text that fits into so many bytes, in whole characters, and how many bytes it has. */
+function cut(text: string, room: number): [string, number] {
+  if (text.length * 3 <= room) return [text, Buffer.byteLength(text)];
+  const { read, written } = new TextEncoder().encodeInto(text.slice(0, room), new Uint8Array(room));
+  return [text.slice(0, read), written];
 }
 
 /** Output that is not kept is never left out in silence; the server's files have the same words. */
