@@ -29,6 +29,9 @@ type Options struct {
 
 	// OnSecret returns the password that a program asks for; a person should type it. An error declines, and so does a
 	// password that is too long for a message: the server logs it. ctx is done when the answer is no longer wanted.
+	//
+	// If it is set, Job.Question and Job.Answer wait through passwords, unless a Fact such as Input says otherwise, and
+	// Initialize.Options.SecretInput is clientOnly by default: no other input reaches a password prompt.
 	OnSecret func(ctx context.Context, ask schema.ClientSecretParams) (string, error)
 	// OnConfirm returns whether an action that Initialize.Options.Confirm names may be done. An error denies it.
 	OnConfirm func(ctx context.Context, ask schema.ClientConfirmParams) (schema.ConfirmOutcome, error)
@@ -58,6 +61,7 @@ type Client struct {
 	events    *queue[Event]      // for OnEvent; nil: it is not set
 	told      chan struct{}      // closed after the last call of OnEvent
 	base      []schema.EventName // of each job, for OnEvent
+	secret    bool               // OnSecret is set
 	closeOut  func()             // closes transport.out, once
 	closing   sync.Once
 	closed    error // the result of Close
@@ -84,7 +88,7 @@ func Connect(ctx context.Context, in io.Reader, out io.WriteCloser, o Options) (
 
 // newClient returns a client of a server that is not initialized yet.
 func newClient(in io.Reader, out io.Writer, t transport, o Options) *Client {
-	c := &Client{transport: t, feeds: map[int64]*feed{}, base: eventsOf(o)}
+	c := &Client{transport: t, feeds: map[int64]*feed{}, base: eventsOf(o), secret: o.OnSecret != nil}
 	if o.OnEvent != nil {
 		c.events, c.told = newQueue[Event](), make(chan struct{})
 	}
@@ -187,6 +191,9 @@ func (c *Client) params(o Options) schema.InitializeParams {
 	options := schema.Options{}
 	if p.Options != nil {
 		options = *p.Options
+	}
+	if c.secret && options.SecretInput == nil {
+		options.SecretInput = new(schema.SecretInputClientOnly)
 	}
 	options.Events = []string{}
 	for _, name := range c.base {

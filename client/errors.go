@@ -127,13 +127,26 @@ var (
 	ErrUnsupported = errors.New("this system cannot run jobs")
 )
 
-// An ExitError is the error of Result.Err: the command has not ended with 0.
+// An ExitError is the error of Result.Err and ExecResult.Err: the command has not ended by itself with 0.
 type ExitError struct {
-	Result *Result
+	Result *Result     // of Run; otherwise nil
+	Exec   *ExecResult // of Job.Exec; otherwise nil
 }
 
 func (e *ExitError) Error() string {
-	r := e.Result
+	var text, output string
+	if e.Result != nil {
+		text, output = endOfRun(e.Result), e.Result.Stderr
+	} else {
+		text, output = endOfExec(e.Exec), e.Exec.Output
+	}
+	if last := strings.TrimSpace(tail(output)); last != "" {
+		text += ": " + last
+	}
+	return text
+}
+
+func endOfRun(r *Result) string {
 	text := fmt.Sprintf("the command ended with status %d", r.Code)
 	switch exit := r.Raw.Exit; {
 	case exit == nil:
@@ -142,10 +155,23 @@ func (e *ExitError) Error() string {
 		text = "the command was ended: " + string(exit.Reason)
 		if r.Signal != "" {
 			text += " (" + r.Signal + ")"
+		} else if exit.Code != nil {
+			text += fmt.Sprintf(" (status %d)", r.Code)
 		}
 	}
-	if last := strings.TrimSpace(tail(r.Stderr)); last != "" {
-		text += ": " + last
+	return text
+}
+
+func endOfExec(r *ExecResult) string {
+	text := "the command has ended without a status"
+	switch {
+	case !r.Finished:
+		text = "the command has not ended"
+	case r.ExitCode != nil:
+		text = fmt.Sprintf("the command ended with status %d", *r.ExitCode)
+	}
+	if r.TimedOut() {
+		text += ", and its time limit has passed"
 	}
 	return text
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"shelld.dev/shelld/schema"
@@ -21,8 +20,7 @@ type Job struct {
 	client *Client
 	events []schema.EventName // that it was started with, for OnEvent
 
-	mu      sync.Mutex
-	waiting *string // the wait for input that the next Answer is for; nil: any
+	questions questions
 }
 
 // Start starts a job, on a terminal unless the params are edited to say otherwise. If ctx is done while the server
@@ -45,8 +43,8 @@ func (c *Client) Start(ctx context.Context, command Command, edit ...func(*schem
 		return nil, err
 	}
 	j := &Job{Handle: r.Job.Handle, Info: r.Job, client: c, events: events}
-	if r.Outcome != nil {
-		j.seen(*r.Outcome)
+	if r.Outcome != nil && p.Wait != nil {
+		j.seen(*r.Outcome, p.Wait.Until)
 	}
 	return j, nil
 }
@@ -74,7 +72,9 @@ func (c *Client) abandon(err error) {
 	}
 }
 
-// Job returns a job by its handle, such as that of an event. It does not know the events that the params of its start
+// Job returns a job of this server by its handle: that of an event, of job/list, or of the result of Run (Raw.Job.Handle),
+// whose background processes live on. Its Info is empty; that of job/get is not. It does not know the questions that
+// another Job has seen: keep the Job of Start to lead a dialogue. Nor does it know the events that the params of its start
 // may have named: once its Output was read, OnEvent gets those of every job.
 func (c *Client) Job(handle int64) *Job { return &Job{Handle: handle, client: c, events: c.base} }
 
@@ -92,14 +92,14 @@ func (j *Job) Press(ctx context.Context, keys ...string) error {
 	return j.client.Call(ctx, "job/write", schema.JobWriteParams{Handle: handleID(j.Handle), Keys: keys}, nil)
 }
 
-// Exec runs a command in a job that is a [Shell], and returns its output and its end. The shell keeps its directory,
-// variables and functions. If ctx is done first, the command is interrupted.
-func (j *Job) Exec(ctx context.Context, command string, edit ...func(*schema.JobExecParams)) (*schema.JobExecResult, error) {
-	p := schema.JobExecParams{Handle: handleID(j.Handle), Command: command, TimeoutMs: schema.NullOf[int64](), OnTimeout: new(schema.ExecTimeoutInterrupt)}
-	for _, f := range edit {
-		f(&p)
-	}
-	return Call[schema.JobExecResult](ctx, j.client, "job/exec", p)
+// EOF ends the input: a terminal gets its end-of-file character, as by Ctrl-D, and an open stdin of pipes is closed.
+func (j *Job) EOF(ctx context.Context) error {
+	return j.client.Call(ctx, "job/write", schema.JobWriteParams{Handle: handleID(j.Handle), Eof: new(true)}, nil)
+}
+
+// Signal sends a signal, such as INT, to the terminal's foreground processes; of a job on pipes, see job/signal.
+func (j *Job) Signal(ctx context.Context, name string) error {
+	return j.client.Call(ctx, "job/signal", schema.JobSignalParams{Handle: handleID(j.Handle), Signal: name}, nil)
 }
 
 // Screen returns the screen of the terminal, as text.

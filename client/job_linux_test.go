@@ -318,6 +318,17 @@ func TestExitStatus(t *testing.T) {
 	equal(t, "signal", r.Signal, "SIGKILL")
 	equal(t, "code", r.Code, -1)
 	equal(t, "error", fmt.Sprint(r.Err()), "the command was ended: signaled (SIGKILL)")
+	r, err = c.Run(t.Context(), client.Line("trap 'exit 0' TERM; while :; do sleep 0.01; done"), func(p *schema.JobRunParams) { p.KillAfterMs = new(int64(200)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "code", r.Code, 0)
+	contains(t, "error", fmt.Sprint(r.Err()), "the command was ended: timeout (status 0)")
+	r, err = c.Run(t.Context(), client.Argv("true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "error", r.Err(), nil)
 	_, err = c.Run(t.Context(), client.Argv("gti"))
 	equal(t, "kind", client.KindOf(err), schema.KindCommandNotFound)
 }
@@ -521,4 +532,50 @@ func TestGapInLines(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%d lines, want %d", len(got), len(want))
 	}
+}
+
+// TestPasswordsAreThePersons: with OnSecret, a password prompt is no question for the caller, and takes none of its input.
+func TestPasswordsAreThePersons(t *testing.T) {
+	asked, typed := make(chan struct{}), make(chan struct{})
+	c := start(t, client.Options{OnSecret: func(context.Context, schema.ClientSecretParams) (string, error) {
+		close(asked)
+		<-typed
+		return "hunter2", nil
+	}})
+	j, err := c.Start(t.Context(), client.Line("read -p 'Name? ' n; read -s -p 'Password: ' p; echo got ${#p}; read -p 'Go on? ' g"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := j.Question(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "prompt", q.Prompt, "Name?")
+	type answer struct {
+		*client.Outcome
+		error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		o, err := j.Answer(t.Context(), "Ada")
+		answered <- answer{o, err}
+	}()
+	<-asked
+	equal(t, "kind", client.KindOf(j.Write(t.Context(), "guess\r")), schema.KindPolicyDenied)
+	o, err := c.Job(j.Handle).Wait(t.Context(), client.Input(schema.InputKindPassword))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "prompt", o.Question().Prompt, "Password:")
+	select {
+	case a := <-answered:
+		t.Fatalf("Answer has returned at the password prompt: %v", a)
+	default:
+	}
+	close(typed)
+	a := <-answered
+	if a.error != nil {
+		t.Fatal(a.error)
+	}
+	equal(t, "prompt", a.Question().Prompt, "Go on?")
 }

@@ -33,9 +33,10 @@ type Result struct {
 	Raw      schema.JobRunResult // all of the answer
 }
 
-// Err returns an *ExitError if the command has not ended with status 0.
+// Err returns an *ExitError if the command has not ended by itself with status 0. A command that was killed, or has
+// reached a limit, may end with 0 as well: Raw.Exit.Reason says which it was.
 func (r *Result) Err() error {
-	if r.Code == 0 && !r.TimedOut {
+	if exit := r.Raw.Exit; r.Code == 0 && !r.TimedOut && exit != nil && exit.Reason == schema.ExitReasonExited {
 		return nil
 	}
 	return &ExitError{Result: r}
@@ -45,7 +46,8 @@ func (r *Result) Err() error {
 const maxOutput = 1 << 20
 
 // Run runs a command to its end, without a terminal. A status other than 0 is no error: see [Result.Err]. If ctx is
-// done first, the command is ended with everything that it has started.
+// done first, the command is ended with everything that it has started. If the command ends first, processes that it has
+// left in the background live on, up to the end of the server: Job(r.Raw.Job.Handle).Close ends them.
 //
 // The params of job/run can be edited. By default there is no time limit but that of ctx, and the result has up to 1
 // MiB of each stream: of more, head and tail, with a mark between them, and Raw.Truncated says how much is left out. For

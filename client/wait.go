@@ -23,8 +23,15 @@ func Exit() Fact { return until(schema.Condition{Exit: new(true)}) }
 // Closed waits until nothing of the job is alive.
 func Closed() Fact { return until(schema.Condition{Closed: new(true)}) }
 
-// Input waits until the program waits for input.
-func Input() Fact { return until(schema.Condition{Input: json.RawMessage("true")}) }
+// Input waits until the program waits for input of one of some kinds; without any, of every kind. With all kinds but
+// schema.InputKindPassword, the wait goes on while a person types a password: see Options.OnSecret.
+func Input(kinds ...schema.InputKind) Fact {
+	which := json.RawMessage("true")
+	if len(kinds) > 0 {
+		which, _ = json.Marshal(schema.InputCondition{Kinds: kinds}) // Strings always encode.
+	}
+	return until(schema.Condition{Input: which})
+}
 
 // Pattern waits for a match in the output, of an ECMAScript regular expression. flags are those of ECMAScript: i, m, s,
 // u.
@@ -115,13 +122,21 @@ func (o *Outcome) Truncated() bool {
 // TimedOut reports whether the time of Within has ended the wait. The job goes on.
 func (o *Outcome) TimedOut() bool { return o.Reason == schema.OutcomeReasonTimeout }
 
-// ExitCode returns the exit code of a command that has ended with one. A command that has ended without, by a signal,
-// has the reason in Job.Exit.
+// ExitCode returns the exit code of a command that has ended with one. A command that has ended without has a Signal in
+// most cases. Job.Exit has the reason: a command that was killed may have ended with 0.
 func (o *Outcome) ExitCode() (code int, ended bool) {
 	if o.Job.Exit == nil || o.Job.Exit.Code == nil {
 		return 0, false
 	}
 	return int(*o.Job.Exit.Code), true
+}
+
+// Signal returns the signal that has ended the command, such as SIGKILL; "": none has.
+func (o *Outcome) Signal() string {
+	if o.Job.Exit == nil {
+		return ""
+	}
+	return or(o.Job.Exit.Signal, "")
 }
 
 // Question returns the program's wait for input that has ended this wait; nil: something else has.
@@ -143,64 +158,5 @@ func (j *Job) Wait(ctx context.Context, facts ...Fact) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.seen(r.Outcome), nil
-}
-
-// A Question is a wait of a program for input.
-type Question struct {
-	Prompt string           // the line in front of the cursor
-	Kind   schema.InputKind // a line, a password, single keys, or single keys on a full screen
-	Text   string           // the output since the last wait, up to here
-	Raw    schema.WaitingForInput
-
-	Outcome *Outcome // the end of the wait; in Outcome.Output, the NextOffset of each stream is the end of Text in it
-}
-
-// Question waits until the program waits for input, whatever its prompt looks like. The error is a *QuestionError if it
-// has ended instead. A loop over Output may get the text in front of the question only later: it has all of it when it
-// has reached the NextOffset of the stream in Outcome.
-func (j *Job) Question(ctx context.Context) (*Question, error) {
-	o, err := j.Wait(ctx, Input())
-	if err != nil {
-		return nil, err
-	}
-	q := o.Question()
-	if q == nil {
-		return nil, &QuestionError{Outcome: o}
-	}
-	return q, nil
-}
-
-// Answer types a line, and waits for some facts; by default until the program waits for input again, or has ended. The
-// outcome has the output since then, without the echo of the line. If a Question or an Answer came before, nothing is
-// typed unless the program still waits for the same input: the error then has the kind inputNotExpected, and so has that
-// of each Answer until the next Question.
-func (j *Job) Answer(ctx context.Context, line string, facts ...Fact) (*Outcome, error) {
-	if len(facts) == 0 {
-		facts = []Fact{Input()}
-	}
-	j.mu.Lock()
-	waiting := j.waiting // It stays if this fails: the next Answer is for the same wait.
-	j.mu.Unlock()
-	r, err := Call[schema.JobWriteResult](ctx, j.client, "job/write", schema.JobWriteParams{
-		Handle: handleID(j.Handle), Input: &line, AppendNewline: new(true), IfWaiting: waiting, Wait: wait(facts),
-	})
-	if err != nil {
-		return nil, err
-	}
-	if r.Outcome == nil {
-		return nil, errNoOutcome
-	}
-	return j.seen(*r.Outcome), nil
-}
-
-// seen notes the wait for input of an outcome, for the next Answer.
-func (j *Job) seen(o schema.Outcome) *Outcome {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.waiting = nil
-	if o.Reason == schema.OutcomeReasonInput && o.Job.WaitingForInput != nil {
-		j.waiting = o.Job.WaitingForInput.WaitID
-	}
-	return &Outcome{o}
+	return j.seen(r.Outcome, w.Until), nil
 }

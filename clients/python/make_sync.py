@@ -13,7 +13,8 @@ HEADER = '''# Generated from _client.py by make_sync.py. DO NOT EDIT.
 """The blocking client: the names of _client.py, without await."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Union
+import re
+from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Sequence, Union
 
 from . import _client
 from ._errors import ServerEnded
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from . import protocol
     from ._results import Answer, Command, Execution, Output, Result, Screen, Until
-    from .protocol import JobExecOptions, JobRunOptions, JobStartOptions, JobWriteOptions
+    from .protocol import JobExecOptions, JobRunOptions, JobSearchOptions, JobStartOptions, JobWriteOptions
 
     if sys.version_info >= (3, 11):
         from typing import Unpack
@@ -60,8 +61,8 @@ CLOSE = '''        if not self._loop.closed:
 
 JOB_CLOSE = '''        try:
             {call}
-        except ServerEnded:
-            pass  # the server's end has ended it
+        except ConnectionError:
+            pass  # the server's end has ended it, or this process is a fork
 '''
 
 REQUEST = '''

@@ -29,7 +29,11 @@ var pythonOptions = map[string]struct {
 	"JobStartParams":   {"JobStartOptions", []string{"command", "argv", "shell"}},
 	"JobExecParams":    {"JobExecOptions", []string{"handle", "command", "timeoutMs", "onTimeout"}},
 	"JobWriteParams":   {"JobWriteOptions", []string{"handle", "input", "keys", "send", "wait"}},
+	"JobSearchParams":  {"JobSearchOptions", []string{"handle", "group", "pattern", "literal"}},
 }
+
+// pythonPaths are the members among these keywords that may also be a path of Python; the client sends its text.
+var pythonPaths = []string{"cwd", "rootDirectory"}
 
 // pythonKeywords are the words that a class cannot have as members.
 var pythonKeywords = []string{
@@ -67,6 +71,7 @@ At run time all of them are plain dicts, lists and texts.
 from __future__ import annotations
 
 import sys
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Dict, List, Literal, Optional, TypedDict, Union
 
 if sys.version_info >= (3, 11):
@@ -138,7 +143,7 @@ func (w *pythonWriter) class(file, name string, node *object) error {
 	if options != nil {
 		optionsName := pythonOptions[name].name
 		description := "The members of " + name + " that the client's method takes as keywords."
-		if err := w.members(file, optionsName, base, description, node, options); err != nil {
+		if err := w.members(file, optionsName, base, description, node, options, pythonPaths...); err != nil {
 			return err
 		}
 		base = optionsName
@@ -146,14 +151,17 @@ func (w *pythonWriter) class(file, name string, node *object) error {
 	return w.members(file, name, base, node.text("description"), node, members)
 }
 
-// members writes a class with these members of an object.
-func (w *pythonWriter) members(file, name, base, description string, node *object, members []string) error {
+// members writes a class with these members of an object. paths are those that may be paths of Python.
+func (w *pythonWriter) members(file, name, base, description string, node *object, members []string, paths ...string) error {
 	fmt.Fprintf(&w.out, "\n\nclass %s(%s):\n", name, base)
 	w.docstring("    ", description)
 	for _, property := range members {
 		expression, description, err := w.property(file, node, property)
 		if err != nil {
 			return err
+		}
+		if slices.Contains(paths, property) {
+			expression = strings.Replace(expression, "str", `Union[str, "PathLike[str]"]`, 1)
 		}
 		fmt.Fprintf(&w.out, "\n    %s: %s\n", property, expression)
 		w.docstring("    ", description)

@@ -10,6 +10,7 @@ from ._connect import connect
 from ._errors import (
     ConnectError,
     ExitError,
+    ForkedClient,
     MessageTooLarge,
     NotShelld,
     ProtocolError,
@@ -34,6 +35,7 @@ __all__ = [
     "ConnectError",
     "Execution",
     "ExitError",
+    "ForkedClient",
     "Job",
     "MessageTooLarge",
     "NotShelld",

@@ -5,6 +5,7 @@ import asyncio
 import base64
 import inspect
 import logging
+import re
 import threading
 import weakref
 from collections import deque
@@ -14,6 +15,7 @@ from typing import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Coroutine,
     Deque,
     Dict,
     Generator,
@@ -32,6 +34,8 @@ from . import _results
 from ._connection import Connection, server_environment
 from ._errors import ExitError, NotShelld, RequestError, ShelldError, UnsupportedVersion
 from ._find import find_server
+from ._fork import Owner
+from ._questions import Questions
 from ._requests import AsyncRequests
 from ._results import Answer, Command, Execution, Output, Result, Screen
 
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
 
     from . import protocol
     from ._results import Until
-    from .protocol import InitializeOptions, JobExecOptions, JobRunOptions, JobStartOptions, JobWriteOptions
+    from .protocol import InitializeOptions, JobExecOptions, JobRunOptions, JobSearchOptions, JobStartOptions, JobWriteOptions
 
     if sys.version_info >= (3, 11):
         from typing import Unpack
@@ -66,6 +70,7 @@ class AsyncStream(Generic[T]):
 
     def __init__(self, batches: AsyncIterator[List[T]]) -> None:
         self._batches = batches
+        self._owner = Owner()
         self._items: Deque[T] = deque()
         self._reading: Optional[asyncio.Future[List[T]]] = None  # a task: it goes on if a read is cancelled
 
@@ -74,6 +79,7 @@ class AsyncStream(Generic[T]):
 
     async def __anext__(self) -> T:
         while not self._items:
+            self._owner.check()
             reading = self._reading
             if reading is None:
                 reading = self._reading = asyncio.ensure_future(self._batches.__anext__())
@@ -94,6 +100,8 @@ class AsyncStream(Generic[T]):
         """Ends the iteration."""
         self._items.clear()
         reading, self._reading = self._reading, None
+        if self._owner.forked:
+            return
         if reading:
             reading.cancel()
             await asyncio.wait({reading})
@@ -115,17 +123,37 @@ def _retrieve(reading: "asyncio.Future[Any]") -> None:
         reading.exception()
 
 
-class AsyncStarting:
-    """A job that is being started: await it, or use it with "async with", which ends the job at the end of the block."""
+class AsyncStarting(Coroutine[Any, Any, "AsyncJob"]):
+    """A job that is being started: await it, or use it with "async with", which ends the job at the end of the block.
 
-    def __init__(self, start: Callable[[], Awaitable["AsyncJob"]]) -> None:
+    It is a coroutine, so that asyncio.create_task takes it.
+    """
+
+    def __init__(self, start: Callable[[], Coroutine[Any, Any, "AsyncJob"]]) -> None:
         self._start = start
+        self._begun: Optional[Coroutine[Any, Any, AsyncJob]] = None
+
+    def _coroutine(self) -> Coroutine[Any, Any, "AsyncJob"]:
+        """Returns the one coroutine of the start. It is made late: one that is never awaited has a warning."""
+        if self._begun is None:
+            self._begun = self._start()
+        return self._begun
 
     def __await__(self) -> Generator[Any, None, "AsyncJob"]:
-        return self._start().__await__()
+        return self._coroutine().__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._coroutine().send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._coroutine().throw(*error)
+
+    def close(self) -> None:
+        if self._begun is not None:
+            self._begun.close()
 
     async def __aenter__(self) -> "AsyncJob":
-        self._job = await self._start()
+        self._job = await self
         return self._job
 
     async def __aexit__(self, *_: object) -> None:
@@ -178,6 +206,8 @@ class AsyncShelld(AsyncRequests):
         options.setdefault("events", [])  # each job says what it wants
         if confirm:
             options.setdefault("confirm", {"start": "ask", "write": "ask"})
+        if secret:
+            options.setdefault("secretInput", "clientOnly")
         params["clientInfo"] = {"name": "shelld-python"}
         params["protocolVersion"] = PROTOCOL_VERSION
         params["capabilities"] = {"ack": True, "secret": secret is not None, "confirm": confirm is not None}
@@ -288,12 +318,18 @@ class AsyncShelld(AsyncRequests):
         end = output["offset"] + output["bytes"]
         self._connection.post("job/ack", {"handle": output["handle"], "stream": output["stream"], "offset": end}, notification=True)
 
+    def _asks(self, kinds: Optional[Sequence[protocol.InputKind]]) -> Union[bool, protocol.InputCondition]:
+        """The condition that a program asks. If a person types passwords, it goes on meanwhile, unless kinds has them."""
+        if kinds is None and self._secret:
+            kinds = ("line", "raw", "fullscreen")
+        return True if kinds is None else {"kinds": list(kinds)}
+
     async def _start(self, params: Dict[str, Any]) -> "AsyncJob":
         result = await self._connection.request("job/start", params, late=self._end_late)
         handle = result["job"]["handle"]
         if params.get("events"):
             self._wanted[handle] = params["events"]
-        return AsyncJob(self, result["job"], result.get("outcome"))
+        return AsyncJob(self, result["job"], result.get("outcome"), params.get("wait"))
 
     def _end_late(self, answer: Mapping[str, Any]) -> None:
         """Ends the job of a start that was cancelled too late."""
@@ -340,10 +376,19 @@ class AsyncShelld(AsyncRequests):
 class AsyncJob:
     """A job of a server, for asyncio: a command, on a terminal or on pipes, with all that it starts."""
 
-    def __init__(self, shelld: AsyncShelld, info: protocol.JobInfo, outcome: Optional[protocol.Outcome]) -> None:
+    def __init__(
+        self,
+        shelld: AsyncShelld,
+        info: protocol.JobInfo,
+        outcome: Optional[protocol.Outcome],
+        wait: Optional[Mapping[str, Any]] = None,
+    ) -> None:
         self._shelld = shelld
         self._info = info
         self._outcome = outcome
+        self._questions = Questions()
+        if outcome:
+            self._answer_of(outcome, wait or {})
 
     async def __aenter__(self) -> "AsyncJob":
         return self
@@ -404,11 +449,25 @@ class AsyncJob:
         """
         wait = _results.wait_of(until, timeout, screen, maxBytes)
         outcome = (await self._request("job/wait", cast(Dict[str, Any], wait)))["outcome"]
+        return self._answer_of(outcome, wait)
+
+    def _answer_of(self, outcome: protocol.Outcome, wait: Mapping[str, Any]) -> Answer:
+        self._questions.note(outcome, wait.get("until") or ())
         return _results.answer_of(outcome)
 
-    async def question(self, timeout: Optional[float] = 30, *, maxBytes: Optional[int] = None) -> Answer:
-        """Waits until the program asks for input: prompt has its question, and reason is "input" or "exit"."""
-        return await self.wait(timeout=timeout, maxBytes=maxBytes, input=True)
+    async def question(
+        self,
+        timeout: Optional[float] = 30,
+        *,
+        maxBytes: Optional[int] = None,
+        kinds: Optional[Sequence[protocol.InputKind]] = None,
+    ) -> Answer:
+        """Waits until the program asks for input: prompt has its question, and reason is "input" or "exit".
+
+        kinds: those that count, of "line", "password", "raw", "fullscreen". By default all; if connect has a secret, all
+        but "password".
+        """
+        return await self.wait(timeout=timeout, maxBytes=maxBytes, input=self._shelld._asks(kinds))
 
     async def answer(
         self,
@@ -418,17 +477,29 @@ class AsyncJob:
         screen: bool = False,
         secret: bool = False,
         maxBytes: Optional[int] = None,
+        kinds: Optional[Sequence[protocol.InputKind]] = None,
+        ifWaiting: Optional[str] = None,
         **until: Unpack[Until],
     ) -> Answer:
         """Types a line, and waits until the program asks again or has ended, or for the conditions of wait.
 
-        text is what it wrote meanwhile. secret keeps the line out of logs, events and files.
+        text is what it wrote meanwhile. secret keeps the line out of logs, events and files. kinds: as of question.
+
+        Once the program was waited for or answered, the line is typed only if it still waits for the input that was
+        reported last: a question that came after a timeout, and that nobody has seen, gets no answer. The RequestError
+        is "inputNotExpected" then: call question() first, use write() to type ahead, or give ifWaiting, the waitId of
+        any question.
         """
         if not until.keys() - {"from_"}:
-            until["input"] = True
+            until["input"] = self._shelld._asks(kinds)
         wait = _results.wait_of(until, timeout, screen, maxBytes)
         params: Dict[str, Any] = {"input": line, "appendNewline": True, "secret": secret, "wait": wait}
-        return _results.answer_of((await self._request("job/write", params))["outcome"])
+        waiting = self._questions.next(self.handle) if ifWaiting is None else ifWaiting
+        if waiting is not None:
+            params["ifWaiting"] = waiting
+        outcome = (await self._request("job/write", params))["outcome"]
+        self._questions.answered()
+        return self._answer_of(outcome, cast(Dict[str, Any], wait))
 
     async def write(self, text: str, **options: Unpack[JobWriteOptions]) -> None:
         """Types a text, as it is. appendNewline=True ends the line, eof=True the input."""
@@ -438,6 +509,13 @@ class AsyncJob:
         """Presses keys, by their names: "Enter", "Ctrl-C", "Up"; a single character is typed."""
         await self._request("job/write", {"send": [{"text": key} if len(key) == 1 else {"key": key} for key in keys]})
 
+    async def interrupt(self) -> None:
+        """Presses Ctrl-C on a terminal, and sends the signal INT on pipes."""
+        if self._info["mode"] == "pty":
+            await self.press("Ctrl-C")
+        else:
+            await self.signal("INT")
+
     async def exec(
         self,
         command: str,
@@ -445,16 +523,23 @@ class AsyncJob:
         check: bool = False,
         timeout: Optional[float] = None,
         on_timeout: Literal["leave", "interrupt", "kill"] = "interrupt",
+        input: bool = False,
+        maxBytes: Optional[int] = None,
         **options: Unpack[JobExecOptions],
     ) -> Execution:
         """Runs a command in a shell, which keeps its directory and variables, and returns its output and exit code.
 
-        on_timeout says what happens to the command when timeout is over, and when the task is cancelled.
+        on_timeout says what happens to the command when timeout is over, and when the task is cancelled. input: also
+        return when the command asks a question, as question() does; answer() types the answer, and the command goes on.
+        maxBytes: the output has so much at most, head and tail. check raises ExitError unless the exit code is 0, or
+        the command asks. ifBusy="fail": a shell that is busy is an error; otherwise the command waits for its turn.
         """
         limit = {"onTimeout": on_timeout, **options, "timeoutMs": _results.limit_of(timeout, options)}
-        raw = await self._request("job/exec", {**limit, "command": command})
+        wait = _results.exec_wait_of(options.get("wait"), self._shelld._asks(None) if input else None, maxBytes)
+        raw = await self._request("job/exec", {**limit, **wait, "command": command})
+        self._questions.note(raw["outcome"], wait.get("wait", {}).get("until") or ())
         result = _results.execution_of(raw)
-        if check and not result.ok:
+        if check and not result.ok and result.question is None:
             raise ExitError(_results.failure_of(command, raw, result), result)
         return result
 
@@ -469,6 +554,11 @@ class AsyncJob:
     async def resize(self, cols: int, rows: int) -> None:
         """Changes the size of the job's terminal."""
         await self._request("job/resize", {"cols": cols, "rows": rows})
+
+    async def search(self, pattern: Union[str, re.Pattern[str]], **options: Unpack[JobSearchOptions]) -> protocol.JobSearchResult:
+        """Finds an ECMAScript regular expression in the job's output; of a compiled one the flags i, m and s count."""
+        found = _results.pattern_of(pattern)
+        return cast("protocol.JobSearchResult", await self._request("job/search", {**found, **options}))
 
     async def signal(self, signal: str, target: protocol.SignalTarget = "foreground") -> None:
         """Sends one signal, such as "INT", and does not wait for its effect."""

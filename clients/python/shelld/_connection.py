@@ -21,6 +21,7 @@ from ._errors import (
     ShelldError,
     UnsupportedPlatform,
 )
+from ._fork import Owner, watch
 
 # The longest line of a server is maxMessageBytes of initialize, at most 1 GiB, and a line end.
 _LONGEST_LINE = (1 << 30) + 2
@@ -44,6 +45,7 @@ class Connection(asyncio.SubprocessProtocol):
         self, path: str, on_event: OnEvent, on_end: OnEnd, on_question: OnQuestion, log: Optional[Callable[[str], None]]
     ) -> None:
         self._path, self._log = path, log
+        self.owner = Owner()
         self._on_event, self._on_end, self._on_question = on_event, on_end, on_question
         self._loop = asyncio.get_running_loop()
         self._ids = itertools.count(1)
@@ -127,11 +129,13 @@ class Connection(asyncio.SubprocessProtocol):
 
     def post(self, method: str, params: Mapping[str, Any], notification: bool = False) -> None:
         """Sends a notification, or a request whose answer does not matter."""
-        if not self.ended.done():
+        if not self.ended.done() and not self.owner.forked:
             self._send({"method": method, "params": params, **({} if notification else {"id": next(self._ids)})})
 
     async def close(self) -> None:
         """Ends all jobs, and the server. The end goes on if the task is cancelled."""
+        if self.owner.forked:
+            return  # they are the other process's
         if self._closing is None:
             self._closing = self._loop.create_task(self._close())
         await asyncio.shield(self._closing)
@@ -170,6 +174,7 @@ class Connection(asyncio.SubprocessProtocol):
 
     def _check(self) -> None:
         """Raises if no request can be answered any more."""
+        self.owner.check()
         if self._closing is not None:
             raise ServerEnded("the connection is closed: connect again")
         if self.ended.done():
@@ -197,7 +202,8 @@ class Connection(asyncio.SubprocessProtocol):
 
     def _encode(self, message: Dict[str, Any]) -> bytes:
         """Returns the line of a message. It raises for one that the server cannot read: the answer would have no id."""
-        text = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":"), allow_nan=False)  # ASCII; line ends are escaped
+        whole = {"jsonrpc": "2.0", **message}
+        text = json.dumps(whole, separators=(",", ":"), allow_nan=False, default=_path)  # ASCII; line ends are escaped
         if len(text) > self._limit:
             raise MessageTooLarge(len(text), self._limit)
         return text.encode() + b"\n"
@@ -207,6 +213,8 @@ class Connection(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self._stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
+        self.pipes = [cast(asyncio.BaseTransport, self._transport.get_pipe_transport(fd)).get_extra_info("pipe") for fd in range(3)]
+        watch(self)
 
     def pause_writing(self) -> None:
         self._writable = self._loop.create_future()
@@ -331,7 +339,7 @@ class Connection(asyncio.SubprocessProtocol):
         self._kill()
 
     def _kill(self) -> None:
-        if self._transport.get_returncode() is None:
+        if self._transport.get_returncode() is None and not self.owner.forked:
             try:
                 # What is no shelld ends with all that it has started. The keepers of a shelld must live on: they
                 # end its jobs.
@@ -360,6 +368,13 @@ class Connection(asyncio.SubprocessProtocol):
             task.cancel()
         self._questions.clear()
         self._on_end(self._failure())
+
+
+def _path(value: object) -> str:
+    """Returns a path as a text."""
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    raise TypeError(f"a message cannot have {value!r:.100}, a {type(value).__name__}: use a str in its place")
 
 
 def server_environment(env: Optional[Mapping[str, str]]) -> Optional[Dict[str, str]]:

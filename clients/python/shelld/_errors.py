@@ -59,6 +59,10 @@ class ServerEnded(ShelldError, ConnectionError):
         self.stderr = stderr
 
 
+class ForkedClient(ShelldError, ConnectionError):
+    """A fork of the process that has connected called its client, which the fork cannot use."""
+
+
 class ProtocolError(ServerEnded):
     """Something that is no message of the protocol came from the server, which was ended for it."""
 

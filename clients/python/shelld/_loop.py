@@ -9,6 +9,7 @@ from collections import deque
 
 from ._client import AsyncStream
 from ._errors import ServerEnded, ShelldError
+from ._fork import Owner
 
 T = TypeVar("T")
 
@@ -17,6 +18,7 @@ class LoopThread:
     """Runs an event loop until close. It ends with the process, too: the thread is a daemon."""
 
     def __init__(self) -> None:
+        self._owner = Owner()
         self._loop = asyncio.new_event_loop()
         self._lock = threading.Lock()  # guards _closed: what is called before it is set ends with the loop
         self._closed = False
@@ -25,11 +27,14 @@ class LoopThread:
 
     @property
     def closed(self) -> bool:
-        """Whether close was called."""
-        return self._closed
+        """Whether close was called. In a fork, which has no thread of the loop, it counts as called."""
+        return self._closed or self._owner.forked
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Waits for a coroutine's result. An interrupt (Ctrl-C) cancels it, which withdraws its request."""
+        if self._owner.forked:
+            work.close()
+            self._owner.check()
         if threading.current_thread() is self._thread:
             work.close()
             raise _called_by_a_coroutine()
@@ -108,5 +113,5 @@ class Stream(Generic[T]):
         self._items.clear()
         try:
             self._loop.call(self._stream.aclose())
-        except ServerEnded:
-            pass  # the server's end has ended it
+        except ConnectionError:
+            pass  # the server's end has ended it, or this process is a fork

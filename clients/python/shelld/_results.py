@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union, cast
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, 
 if TYPE_CHECKING:
     from . import protocol
 
-Command = Union[str, Sequence[str]]
+Command = Union[str, Sequence[Union[str, "os.PathLike[str]"]]]
 """A line for the shell, or a program and its arguments, which run without one."""
 
 
@@ -33,8 +34,19 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended with exit code 0."""
-        return self.exit_code == 0
+        """Whether it ended by itself, with exit code 0: a command that was ended may have it as well."""
+        end = self.raw["exit"]
+        return bool(end) and end["reason"] == "exited" and self.exit_code == 0 and not self.timed_out
+
+    @property
+    def job(self) -> int:
+        """The handle of its job."""
+        return self.raw["job"]["handle"]
+
+    @property
+    def background(self) -> bool:
+        """Whether something of it was alive when this was returned: shelld.job(result.job).kill() ends that."""
+        return self.raw["job"]["status"] != "closed"
 
 
 def result_of(raw: protocol.JobRunResult) -> Result:
@@ -56,27 +68,40 @@ class Execution:
 
     output: str
     exit_code: Optional[int]
-    """None if it has not ended, or was ended without an exit code."""
+    """That of the shell if it has ended with the command (exit 7). None if the command has not ended, or has none."""
     cwd: Optional[str]
     """The shell's directory after it."""
     finished: bool
-    """False if it goes on, after a timeout with on_timeout="leave"."""
+    """False if it goes on: it asks, or on_timeout is "leave"."""
     timed_out: bool
+    truncated: bool
+    """Whether the middle of the output is left out, since it is longer than maxBytes (16 KiB)."""
+    ran: bool
+    """False if it never began: the time was over while the shell was busy, or was starting."""
+    question: Optional[protocol.WaitingForInput]
+    """With input=True: the question for which this was returned, and not for the command's end."""
     raw: protocol.JobExecResult = field(repr=False)
 
     @property
     def ok(self) -> bool:
-        """Whether it ended with exit code 0."""
-        return self.exit_code == 0
+        """Whether it ended by itself, with exit code 0."""
+        return self.exit_code == 0 and not self.timed_out
 
 
 def execution_of(raw: protocol.JobExecResult) -> Execution:
+    outcome, ran, code = raw["outcome"], "range" in raw, raw["exitCode"]
+    end = outcome["job"].get("exit")
+    if code is None and ran and end and end["reason"] == "exited":
+        code = end["code"]
     return Execution(
         output=raw["output"],
-        exit_code=raw["exitCode"],
+        exit_code=code,
         cwd=raw.get("cwd"),
         finished=raw["finished"],
-        timed_out=raw["outcome"]["reason"] == "timeout",
+        timed_out=outcome["reason"] == "timeout",
+        truncated="truncated" in raw,
+        ran=ran,
+        question=outcome["job"].get("waitingForInput") if outcome["reason"] == "input" else None,
         raw=raw,
     )
 
@@ -124,6 +149,16 @@ class Answer:
     def exit_code(self) -> Optional[int]:
         """The exit code; None if the command has not ended, or was ended without one, as by a signal: exit has that."""
         return self.exit["code"] if self.exit else None
+
+    @property
+    def signal(self) -> Optional[str]:
+        """The signal that ended the command, such as "SIGTERM"; None if none has."""
+        return self.exit["signal"] if self.exit else None
+
+    @property
+    def running(self) -> bool:
+        """Whether the command has not ended."""
+        return self.exit is None
 
     @property
     def prompt(self) -> str:
@@ -213,8 +248,8 @@ class Until(TypedDict, total=False):
     """An ECMAScript regular expression is found in the output; of a compiled one the flags i, m and s count."""
     port: int
     """The job listens on this TCP port; 0: on any. If another process does: reason "portInUse"."""
-    input: bool
-    """The program waits for input."""
+    input: Union[bool, protocol.InputCondition]
+    """The program waits for input; with {"kinds": [...]} of one of these kinds."""
     exit: bool
     """The job's command has ended."""
     closed: bool
@@ -234,7 +269,7 @@ def wait_of(until: Until, timeout: Optional[float], screen: bool, maxBytes: Opti
     conditions: List[Dict[str, Any]] = []
     for name, value in cast(Mapping[str, Any], until).items():
         if name == "pattern":
-            conditions.append(_pattern(value, screen))
+            conditions.append({**pattern_of(value), "on": "screen" if screen else "plain"})
         elif name == "quiet":
             conditions.append({"quietMs": milliseconds(value)})
         elif name != "from_" and value is not False and value is not None:
@@ -248,13 +283,22 @@ def wait_of(until: Until, timeout: Optional[float], screen: bool, maxBytes: Opti
     return wait
 
 
-def _pattern(pattern: Any, screen: bool) -> Dict[str, Any]:
-    condition: Dict[str, Any] = {"pattern": pattern, "on": "screen" if screen else "plain"}
-    if isinstance(pattern, re.Pattern):
-        flags = (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL))
-        condition["pattern"] = pattern.pattern
-        condition["flags"] = "".join(letter for letter, flag in flags if pattern.flags & flag)
-    return condition
+def exec_wait_of(given: Optional[protocol.ExecWait], asks: object, maxBytes: Optional[int]) -> Dict[str, Any]:
+    """The wait of an exec, as its params have it: the given one, with the other two arguments."""
+    wait: Dict[str, Any] = dict(given or {})
+    if asks is not None:
+        wait["until"] = [*wait.get("until", ()), {"input": asks}]
+    if maxBytes is not None:
+        wait["maxBytes"] = maxBytes
+    return {"wait": wait} if wait else {}
+
+
+def pattern_of(pattern: Any) -> Dict[str, Any]:
+    """The members of a params for a pattern, with the flags of a compiled one."""
+    if not isinstance(pattern, re.Pattern):
+        return {"pattern": pattern}
+    flags = (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL))
+    return {"pattern": pattern.pattern, "flags": "".join(letter for letter, flag in flags if pattern.flags & flag)}
 
 
 def milliseconds(seconds: Optional[float]) -> Optional[int]:
@@ -275,15 +319,24 @@ def command_of(command: Optional[Command]) -> Dict[str, Any]:
     """The members of a start for a command; none for an interactive shell."""
     if command is None:
         return {}
+    if isinstance(command, (bytes, bytearray, os.PathLike)):
+        raise TypeError(f"the command {command!r:.100} is no command: give a str, a line for the shell, or a list, a program and its arguments")
     return {"command": command} if isinstance(command, str) else {"argv": list(command)}
 
 
+_LONGEST_LINE = 1 << 20
+
+
 class LineSplitter:
-    """Joins the pieces of one stream, and splits them into lines, without their ends."""
+    """Joins the pieces of one stream, and splits them into lines, without their ends.
+
+    A line of more than 1 MiB is broken, so that memory stays flat: into lines of so many characters.
+    """
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest: List[str] = []
+        self._length = 0  # of the rest
 
     def feed(self, piece: Output) -> List[str]:
         """Returns the lines that are complete with this piece. A gap is a line that says so."""
@@ -292,18 +345,41 @@ class LineSplitter:
             start, end = piece.gap["from"], piece.gap["to"]
             lines = [*self.end(), f"[shelld: {end - start} bytes omitted here, offsets {start} to {end}]"]
         first, *others = self._decoder.decode(piece.data).split("\n")
-        self._rest.append(first)
+        self._append(first)
         if others:
-            complete = ["".join(self._rest), *others[:-1]]
-            self._rest = [others[-1]]
-            lines += [line.rstrip("\r") for line in complete]
+            complete = [self._take(), *others[:-1]]
+            self._append(others[-1])
+            for line in complete:
+                lines += _broken(line.rstrip("\r"))
+        if self._length > _LONGEST_LINE + 1:
+            rest = self._take()
+            end = (len(rest) - 2) // _LONGEST_LINE * _LONGEST_LINE  # the last character may be the CR of its end
+            lines += _broken(rest[:end])
+            self._append(rest[end:])
         return lines
 
     def end(self) -> List[str]:
         """Returns the last line, if it has no end."""
-        rest = "".join(self._rest) + self._decoder.decode(b"", final=True)
+        self._append(self._decoder.decode(b"", final=True))
+        rest = self._take()
+        return _broken(rest.rstrip("\r")) if rest else []
+
+    def _append(self, text: str) -> None:
+        self._rest.append(text)
+        self._length += len(text)
+
+    def _take(self) -> str:
+        rest = "".join(self._rest)
         self._rest.clear()
-        return [rest.rstrip("\r")] if rest else []
+        self._length = 0
+        return rest
+
+
+def _broken(line: str) -> List[str]:
+    """Returns a line in pieces of the longest length."""
+    if len(line) <= _LONGEST_LINE:
+        return [line]
+    return [line[at : at + _LONGEST_LINE] for at in range(0, len(line), _LONGEST_LINE)]
 
 
 def failure_of(command: object, raw: Mapping[str, Any], result: Union[Result, Execution]) -> str:
@@ -311,7 +387,11 @@ def failure_of(command: object, raw: Mapping[str, Any], result: Union[Result, Ex
     if isinstance(result, Result) and result.signal is not None:
         how = f"was ended by {result.signal}"
     elif result.timed_out:
-        how = "did not end in time"
+        began = isinstance(result, Result) or result.ran
+        how = "did not end in time" if began else "did not begin in time: the shell was busy"
+    elif isinstance(result, Result) and result.exit_code == 0:
+        end = result.raw["exit"]
+        how = f"was ended: {end['reason'] if end else 'unknown'}"
     else:
         how = f"ended with exit code {result.exit_code}"
     text = (result.stderr or result.stdout) if isinstance(result, Result) else result.output

@@ -2,7 +2,8 @@
 """The blocking client: the names of _client.py, without await."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Union
+import re
+from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Sequence, Union
 
 from . import _client
 from ._errors import ServerEnded
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from . import protocol
     from ._results import Answer, Command, Execution, Output, Result, Screen, Until
-    from .protocol import JobExecOptions, JobRunOptions, JobStartOptions, JobWriteOptions
+    from .protocol import JobExecOptions, JobRunOptions, JobSearchOptions, JobStartOptions, JobWriteOptions
 
     if sys.version_info >= (3, 11):
         from typing import Unpack
@@ -129,8 +130,8 @@ class Job:
         """Ends the job with all that it started. It is no error if it has ended."""
         try:
             self._loop.call(self._async.close())
-        except ServerEnded:
-            pass  # the server's end has ended it
+        except ConnectionError:
+            pass  # the server's end has ended it, or this process is a fork
 
     def lines(self, stream: Optional[str] = None) -> Stream[str]:
         """Returns an iterator over the lines of the output, from the first on, until the command has ended.
@@ -159,9 +160,19 @@ class Job:
         """
         return self._loop.call(self._async.wait(timeout=timeout, screen=screen, maxBytes=maxBytes, **until))
 
-    def question(self, timeout: Optional[float] = 30, *, maxBytes: Optional[int] = None) -> Answer:
-        """Waits until the program asks for input: prompt has its question, and reason is "input" or "exit"."""
-        return self._loop.call(self._async.question(timeout, maxBytes=maxBytes))
+    def question(
+        self,
+        timeout: Optional[float] = 30,
+        *,
+        maxBytes: Optional[int] = None,
+        kinds: Optional[Sequence[protocol.InputKind]] = None,
+    ) -> Answer:
+        """Waits until the program asks for input: prompt has its question, and reason is "input" or "exit".
+
+        kinds: those that count, of "line", "password", "raw", "fullscreen". By default all; if connect has a secret, all
+        but "password".
+        """
+        return self._loop.call(self._async.question(timeout, maxBytes=maxBytes, kinds=kinds))
 
     def answer(
         self,
@@ -171,13 +182,20 @@ class Job:
         screen: bool = False,
         secret: bool = False,
         maxBytes: Optional[int] = None,
+        kinds: Optional[Sequence[protocol.InputKind]] = None,
+        ifWaiting: Optional[str] = None,
         **until: Unpack[Until],
     ) -> Answer:
         """Types a line, and waits until the program asks again or has ended, or for the conditions of wait.
 
-        text is what it wrote meanwhile. secret keeps the line out of logs, events and files.
+        text is what it wrote meanwhile. secret keeps the line out of logs, events and files. kinds: as of question.
+
+        Once the program was waited for or answered, the line is typed only if it still waits for the input that was
+        reported last: a question that came after a timeout, and that nobody has seen, gets no answer. The RequestError
+        is "inputNotExpected" then: call question() first, use write() to type ahead, or give ifWaiting, the waitId of
+        any question.
         """
-        return self._loop.call(self._async.answer(line, timeout=timeout, screen=screen, secret=secret, maxBytes=maxBytes, **until))
+        return self._loop.call(self._async.answer(line, timeout=timeout, screen=screen, secret=secret, maxBytes=maxBytes, kinds=kinds, ifWaiting=ifWaiting, **until))
 
     def write(self, text: str, **options: Unpack[JobWriteOptions]) -> None:
         """Types a text, as it is. appendNewline=True ends the line, eof=True the input."""
@@ -187,6 +205,10 @@ class Job:
         """Presses keys, by their names: "Enter", "Ctrl-C", "Up"; a single character is typed."""
         self._loop.call(self._async.press(*keys))
 
+    def interrupt(self) -> None:
+        """Presses Ctrl-C on a terminal, and sends the signal INT on pipes."""
+        self._loop.call(self._async.interrupt())
+
     def exec(
         self,
         command: str,
@@ -194,13 +216,18 @@ class Job:
         check: bool = False,
         timeout: Optional[float] = None,
         on_timeout: Literal["leave", "interrupt", "kill"] = "interrupt",
+        input: bool = False,
+        maxBytes: Optional[int] = None,
         **options: Unpack[JobExecOptions],
     ) -> Execution:
         """Runs a command in a shell, which keeps its directory and variables, and returns its output and exit code.
 
-        on_timeout says what happens to the command when timeout is over, and when the task is cancelled.
+        on_timeout says what happens to the command when timeout is over, and when the task is cancelled. input: also
+        return when the command asks a question, as question() does; answer() types the answer, and the command goes on.
+        maxBytes: the output has so much at most, head and tail. check raises ExitError unless the exit code is 0, or
+        the command asks. ifBusy="fail": a shell that is busy is an error; otherwise the command waits for its turn.
         """
-        return self._loop.call(self._async.exec(command, check=check, timeout=timeout, on_timeout=on_timeout, **options))
+        return self._loop.call(self._async.exec(command, check=check, timeout=timeout, on_timeout=on_timeout, input=input, maxBytes=maxBytes, **options))
 
     def screen(self) -> Screen:
         """Returns what the job's terminal shows."""
@@ -213,6 +240,10 @@ class Job:
     def resize(self, cols: int, rows: int) -> None:
         """Changes the size of the job's terminal."""
         self._loop.call(self._async.resize(cols, rows))
+
+    def search(self, pattern: Union[str, re.Pattern[str]], **options: Unpack[JobSearchOptions]) -> protocol.JobSearchResult:
+        """Finds an ECMAScript regular expression in the job's output; of a compiled one the flags i, m and s count."""
+        return self._loop.call(self._async.search(pattern, **options))
 
     def signal(self, signal: str, target: protocol.SignalTarget = "foreground") -> None:
         """Sends one signal, such as "INT", and does not wait for its effect."""

@@ -6,6 +6,7 @@ At run time all of them are plain dicts, lists and texts.
 from __future__ import annotations
 
 import sys
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Dict, List, Literal, Optional, TypedDict, Union
 
 if sys.version_info >= (3, 11):
@@ -2515,7 +2516,7 @@ class Warning(TypedDict):
 class InitializeOptions(TypedDict):
     """The members of InitializeParams that the client's method takes as keywords."""
 
-    rootDirectory: NotRequired[str]
+    rootDirectory: NotRequired[Union[str, "PathLike[str]"]]
     """The default directory of jobs, and the base of a relative cwd; absolute. Default: the server's own; if
     that is unknown, only jobs with an absolute cwd start."""
 
@@ -3224,7 +3225,7 @@ class JobRunOptions(TypedDict):
     """The shell that runs command: a path, or a name on the job's PATH. Default: platform.shellPath of
     initialize."""
 
-    cwd: NotRequired[str]
+    cwd: NotRequired[Union[str, "PathLike[str]"]]
     """The directory in which the job starts; a relative one counts from rootDirectory. The system resolves
     symlinks and .. as usual. Default: rootDirectory. Errors: badWorkingDirectory, directoryNotAllowed."""
 
@@ -3706,22 +3707,8 @@ _JobSearchParamsKeywords = TypedDict("_JobSearchParamsKeywords", {
 })
 
 
-class JobSearchParams(_JobSearchParamsKeywords):
-    """The text to find, and where to search. Exactly one of pattern and literal; not both handle and
-    group."""
-
-    handle: NotRequired[Handle]
-    """The job to search, by handle or name. Default: every started job. Errors: jobNotFound."""
-
-    group: NotRequired[str]
-    """Every job of this group, including closed ones, instead of handle; if there is none, groups lists the
-    existing groups."""
-
-    pattern: NotRequired[str]
-    """An ECMAScript regular expression of 1 to 4096 characters."""
-
-    literal: NotRequired[str]
-    """A text of 1 to 2048 characters to find literally, instead of pattern. Much faster."""
+class JobSearchOptions(_JobSearchParamsKeywords):
+    """The members of JobSearchParams that the client's method takes as keywords."""
 
     flags: NotRequired[str]
     """ECMAScript flags, each at most once: i (ignore case), m (^ and $ at each line), s (. matches line
@@ -3767,6 +3754,24 @@ class JobSearchParams(_JobSearchParamsKeywords):
 
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
+
+
+class JobSearchParams(JobSearchOptions):
+    """The text to find, and where to search. Exactly one of pattern and literal; not both handle and
+    group."""
+
+    handle: NotRequired[Handle]
+    """The job to search, by handle or name. Default: every started job. Errors: jobNotFound."""
+
+    group: NotRequired[str]
+    """Every job of this group, including closed ones, instead of handle; if there is none, groups lists the
+    existing groups."""
+
+    pattern: NotRequired[str]
+    """An ECMAScript regular expression of 1 to 4096 characters."""
+
+    literal: NotRequired[str]
+    """A text of 1 to 2048 characters to find literally, instead of pattern. Much faster."""
 
 
 class JobSearchResult(TypedDict):
@@ -3865,7 +3870,7 @@ shell gets it."""
 class JobStartOptions(TypedDict):
     """The members of JobStartParams that the client's method takes as keywords."""
 
-    cwd: NotRequired[str]
+    cwd: NotRequired[Union[str, "PathLike[str]"]]
     """The directory in which the job starts; a relative one counts from rootDirectory. The system resolves
     symlinks and .. as usual. Default: rootDirectory. Errors: badWorkingDirectory, directoryNotAllowed."""
 

@@ -2,15 +2,18 @@
 import asyncio
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
 import threading
+import traceback
 import unittest
+from unittest import mock
 
 from .support import WATCHDOG_S, descriptors, environment, marker, needs_linux, processes, settle, wait_until_gone
 
-from shelld import AsyncJob, connect
+from shelld import AsyncJob, ForkedClient, connect
 
 CLIENT = """
 import sys
@@ -21,6 +24,31 @@ job.wait(pattern="ready")
 job.wait(quiet=0.1)
 print(shelld.pid, flush=True)
 sys.stdin.read()
+"""
+FORKS = """
+import asyncio, os, sys, time
+from shelld import connect
+def fork(server):
+    child = os.fork()
+    if child == 0:
+        time.sleep(3600)
+    print(server, child, flush=True)
+def blocking(command):
+    with connect() as shelld, shelld.start(f"echo ready; {command}; true") as job:
+        job.wait(pattern="ready")
+        job.wait(quiet=0.1)
+        fork(shelld.pid)
+        time.sleep(3600)
+async def asynchronous(command):
+    async with connect() as shelld, shelld.start(f"echo ready; {command}; true") as job:
+        await job.wait(pattern="ready")
+        await job.wait(quiet=0.1)
+        fork(shelld.pid)
+        time.sleep(3600)
+if sys.argv[1] == "asynchronous":
+    asyncio.run(asynchronous(sys.argv[2]))
+else:
+    blocking(sys.argv[2])
 """
 INTERRUPTED = """
 import os, signal
@@ -115,6 +143,118 @@ class Cleanup(unittest.IsolatedAsyncioTestCase):
         )
         self.assertEqual(done.stdout, b"withdrawn\n")
         self.assertEqual(processes(command), [])
+
+
+def in_fork(function):
+    """Calls a function in a fork of this process, where it must return."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            function()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    descriptor = os.pidfd_open(child)
+    try:
+        if not select.select([descriptor], [], [], WATCHDOG_S)[0]:
+            os.kill(child, signal.SIGKILL)
+    finally:
+        os.close(descriptor)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        raise AssertionError(f"the fork has ended with status {status}")
+
+
+@needs_linux
+class Forks(unittest.TestCase):
+    def test_fork_outlives_a_killed_client(self):
+        for how in ("blocking", "asynchronous"):
+            with self.subTest(how):
+                command = marker()
+                with subprocess.Popen(
+                    [sys.executable, "-W", "ignore", "-c", FORKS, how, command], env=environment(), stdout=subprocess.PIPE
+                ) as client:
+                    server, child = map(int, client.stdout.readline().split())
+                    try:
+                        jobs = processes(command)
+                        self.assertEqual(len(jobs), 1)
+                        client.kill()
+                        wait_until_gone(server, *jobs)
+                    finally:
+                        os.kill(child, signal.SIGKILL)
+
+    def test_blocking_calls(self):
+        with connect() as client, client.start("seq 3; read x") as job:
+            lines, events = job.lines(), client.events()
+            self.assertEqual(next(lines), "1")
+            lines._items.clear()
+            calls = (
+                lambda: client.run("true"), lambda: client.start("true"), client.shell, client.events, job.lines, job.question,
+                job.kill, lambda: client.request("job/list"), lambda: next(lines), lambda: next(events),
+            )
+
+            def check():
+                for call in calls:
+                    with self.assertRaisesRegex(ForkedClient, f"a fork of process {os.getppid()}"):
+                        call()
+                for one in (lines, job, client):  # it has none of these to end
+                    one.close()
+
+            in_fork(check)
+            self.assertEqual(client.run("echo on").stdout, "on\n")
+
+    def test_asynchronous_calls(self):
+        async def main():
+            async with connect() as client, client.start("seq 3; read x") as job:
+                lines, events = job.lines(), client.events()
+                self.assertEqual(await lines.__anext__(), "1")
+                await job.question()
+                lines._items.clear()
+
+                async def check():
+                    for call in (
+                        lambda: client.run("true"), lambda: client.start("true"), client.shell, job.question, job.kill,
+                        lambda: client.request("job/list"), lines.__anext__, events.__anext__, job.lines().__anext__,
+                    ):
+                        with self.assertRaises(ForkedClient):
+                            await call()
+                    for close in (lines.aclose, job.close, client.close):
+                        await close()
+
+                in_fork(lambda: asyncio.run(check()))
+                self.assertEqual((await client.run("echo on")).stdout, "on\n")
+
+        asyncio.run(main())
+
+    def test_end_of_a_block(self):
+        """A fork leaves the blocks that it was made in."""
+
+        def leave():
+            with connect() as client, client.start("read x") as job:
+                child = os.fork()
+                if child:
+                    self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+                    self.assertTrue(job.wait(exit=True, timeout=0).running)
+                    self.assertEqual(client.run("echo on").stdout, "on\n")
+            if not child:
+                os._exit(0)
+
+        in_fork(leave)
+
+    def test_no_descriptor_left(self):
+        """The hook closes the pipes if it can open nothing in their place."""
+
+        def check():
+            pipes = client._async._connection.pipes
+            with mock.patch("os.open", side_effect=OSError):
+                in_fork(lambda: self.assertTrue(all(pipe.closed for pipe in pipes)))
+
+        with connect() as client:
+            check()
+            self.assertTrue(client.run("true").ok)
 
 
 class Blocking(unittest.TestCase):

@@ -9,7 +9,7 @@ import unittest
 
 from .support import PACKAGE, environment, needs_linux
 
-from shelld import connect
+from shelld import RequestError, connect
 
 TOOL = PACKAGE / "examples" / "tool.py"
 
@@ -72,23 +72,29 @@ class Tool(unittest.TestCase):
         exec(self.text, scope)
         shell_tool = scope["shell_tool"]
         with connect() as client:
-            asked = shell_tool(client, 'test -t 0; echo $?; read -p "Name? " n; echo $n >&2; seq 20000', terminal=True)
+            jobs = {}
+            asked = shell_tool(client, jobs, 'test -t 0; echo $?; read -p "Name? " n; echo $n >&2; seq 20000', terminal=True)
             self.assertEqual((asked["stdout"], asked["prompt"], asked["exit_code"]), ("0\nName? ", "Name?", None))
-            ended = shell_tool(client, job=asked["job"], input="Ada")
+            ended = shell_tool(client, jobs, job=asked["job"], input="Ada")
             self.assertTrue(ended["stdout"].startswith("Ada\n1\n"))
             self.assertEqual((ended["stderr"], ended["truncated"], ended["prompt"], ended["exit_code"]), ("", True, None, 0))
 
-            begun = shell_tool(client, "sleep 0.3; echo late; read n; echo $n", timeout=0)
+            begun = shell_tool(client, jobs, "sleep 0.3; echo late; read n; echo $n", timeout=0)
             with contextlib.closing(client.job(begun["job"]).lines()) as lines:
                 self.assertEqual(next(lines), "late")
-            ended = shell_tool(client, job=begun["job"], input="Ada")
-            self.assertEqual(begun["stdout"] + ended["stdout"], "late\nAda\n", "output between the calls is lost")
+            with self.assertRaises(RequestError) as caught:
+                shell_tool(client, jobs, job=begun["job"], input="a question that nobody has seen")
+            self.assertEqual(caught.exception.kind, "inputNotExpected")
+            asked = shell_tool(client, jobs, job=begun["job"])
+            ended = shell_tool(client, jobs, job=begun["job"], input="Ada")
+            self.assertEqual(begun["stdout"] + asked["stdout"] + ended["stdout"], "late\nAda\n", "output between the calls is lost")
 
-            begun = shell_tool(client, "echo begun; sleep 1000", timeout=0.05)
+            begun = shell_tool(client, jobs, "echo begun; sleep 1000", timeout=0.05)
             self.assertEqual((begun["timed_out"], begun["prompt"], begun["exit_code"], begun["signal"]), (True, None, None, None))
             client.job(begun["job"]).signal("KILL", "leader")
-            ended = shell_tool(client, job=begun["job"])
+            ended = shell_tool(client, jobs, job=begun["job"])
             self.assertEqual((ended["timed_out"], ended["exit_code"], ended["signal"]), (False, None, "SIGKILL"))
+            self.assertEqual(jobs, {})
 
 
 class Generated(unittest.TestCase):

@@ -2,8 +2,10 @@
 import asyncio
 import contextlib
 import os
+import pathlib
 import re
 import socket
+import tempfile
 import unittest
 from unittest import mock
 
@@ -38,12 +40,52 @@ class Run(unittest.IsolatedAsyncioTestCase):
             await self.shelld.run("ehco hi", check=True)
         self.assertIn("did you mean", str(caught.exception))
 
+    async def test_ended_with_0(self):
+        """A command that was ended is not ok, also if it has handled that."""
+        result = await self.shelld.run("trap 'exit 0' TERM; while :; do sleep 0.01; done", killAfterMs=200)
+        self.assertEqual((result.exit_code, result.ok), (0, False))
+        with self.assertRaises(shelld.ExitError) as caught:
+            await self.shelld.run("trap 'exit 0' TERM; while :; do sleep 0.01; done", killAfterMs=200, check=True)
+        self.assertIn("did not end in time", str(caught.exception))
+        async with self.shelld.shell() as bash:
+            await bash.exec("true", check=True)  # the shell has begun
+            result = await bash.exec("(trap 'exit 0' INT; while :; do sleep 0.01; done)", timeout=2)
+            self.assertEqual((result.exit_code, result.ok), (0, False))
+
     async def test_argv(self):
         result = await self.shelld.run(["printf", "%s|", "a b", "$(id)", "'"])
         self.assertEqual(result.stdout, "a b|$(id)|'|")
         with self.assertRaises(shelld.RequestError) as caught:
             await self.shelld.run(["no-such-program"])
         self.assertEqual(caught.exception.kind, "commandNotFound")
+
+    async def test_paths(self):
+        home, program = pathlib.Path("/"), pathlib.Path("/bin/pwd")
+        self.assertEqual((await self.shelld.run([program, "-P"], cwd=home)).stdout, "/\n")
+        async with self.shelld.start(["cat", pathlib.Path("/dev/null"), "-"], mode="pipe", stdin={"file": pathlib.Path(__file__)}) as job:
+            self.assertIn("import asyncio", [line async for line in job.lines()])
+        async with connect(rootDirectory=home) as other:
+            self.assertEqual((await other.run("pwd")).stdout, "/\n")
+
+    async def test_no_command(self):
+        for command in (b"ls", pathlib.Path("/bin/ls")):
+            for call in (self.shelld.run, self.shelld.start(command)._start):
+                with self.assertRaisesRegex(TypeError, "a list, a program and its arguments"):
+                    await (call(command) if call == self.shelld.run else call())
+        with self.assertRaisesRegex(TypeError, "a message cannot have b'/', a bytes"):
+            await self.shelld.run(["ls", b"/"])
+
+    @needs_linux
+    async def test_background(self):
+        result = await self.shelld.run("true")
+        self.assertFalse(result.background)
+        command = marker()
+        result = await self.shelld.run(f"{command} > /dev/null 2>&1 & echo begun")
+        self.assertEqual((result.stdout, result.ok, result.background), ("begun\n", True, True))
+        left = processes(command)
+        self.assertEqual(len(left), 1)
+        await (await self.shelld.job(result.job)).kill()
+        wait_until_gone(*left)
 
     async def test_options(self):
         result = await self.shelld.run("pwd; echo $A", cwd="/", env={"A": "1"}, mode="pty")
@@ -161,6 +203,32 @@ class Jobs(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((await self.shelld.request("job/list", {"live": True}))["jobs"], [])
             self.assertEqual((processes(command), connection._late), ([], {}))
 
+    async def test_start_in_a_task(self):
+        tasks = [asyncio.create_task(self.shelld.start("echo hi")), asyncio.ensure_future(self.shelld.shell())]
+        for task in tasks:
+            async with await task as job:
+                self.assertIsInstance(job, shelld.AsyncJob)
+        one, other = await asyncio.gather(self.shelld.start("true"), asyncio.wait_for(self.shelld.start("true"), WATCHDOG_S))
+        self.assertEqual(other.handle, one.handle + 1)
+        command = marker()
+        for turns in range(5):
+            task = asyncio.create_task(self.shelld.start(command))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+        await settle(self.shelld)
+        for job in (await self.shelld.request("job/list", {"live": True}))["jobs"]:
+            await self.shelld.request("job/wait", {"handle": job["handle"], "until": [{"closed": True}]})
+        self.assertEqual(processes(command), [])
+
+    async def test_start_that_is_never_awaited(self):
+        starting = self.shelld.start("true")
+        starting.close()
+        with self.assertRaises(ValueError):
+            starting.throw(ValueError())
+
     async def test_wait(self):
         job = await self.shelld.start("echo Ready in 5 ms; read x; read y", name="waits")
         answer = await job.wait(pattern=re.compile("^ready in (.*) ms", re.I | re.M))
@@ -168,7 +236,8 @@ class Jobs(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await job.wait(quiet=0.05)).reason, "quietMs")
         self.assertEqual((await job.wait(bytes=6, from_="start")).reason, "bytes")
         self.assertTrue((await job.wait(pattern="never", timeout=0.05)).timed_out)
-        self.assertEqual((await job.wait(input=True)).reason, "input")
+        self.assertTrue((await job.wait(input={"kinds": ["password"]}, timeout=0)).timed_out)
+        self.assertEqual((await job.wait(input={"kinds": ["line", "raw"]})).reason, "input")
         again = await self.shelld.job("waits")
         self.assertEqual(again.handle, job.handle)
         await again.write("1", appendNewline=True)
@@ -207,12 +276,83 @@ class Jobs(unittest.IsolatedAsyncioTestCase):
             self.assertIsNone(answer.question)
             self.assertEqual((answer.reason, answer.exit["code"], answer.text, answer.prompt), ("exit", 0, "Ada is 36\n", ""))
 
+    async def test_question_that_nobody_has_seen(self):
+        with tempfile.TemporaryDirectory() as cwd:
+            line = 'read -p "one? " a; until [ -s go ]; do sleep 0.01; done; read -p "two? " b; read -p "three? " c; echo "$a,$b,$c"'
+            async with self.shelld.start(line, cwd=cwd) as job:
+
+                async def refused():
+                    with self.assertRaises(shelld.RequestError) as caught:
+                        await job.answer("never seen", timeout=0)
+                    self.assertEqual((caught.exception.kind, caught.exception.code), ("inputNotExpected", -32023))
+                    self.assertIn("call question() first, or use write()", str(caught.exception))
+
+                self.assertTrue((await job.answer("1", timeout=0.05)).timed_out)  # the first one needs no question
+                await refused()
+                pathlib.Path(cwd, "go").write_text("go")
+                await (await self.shelld.job(job.handle)).question()  # of another object
+                await refused()
+                await job.write("2\n")
+                self.assertEqual((await job.question()).prompt, "three?")
+                self.assertTrue((await job.wait(exit=True, timeout=0)).timed_out)  # the question was seen before it
+                self.assertEqual((await job.answer("3")).text, "1,2,3\n")
+                with self.assertRaises(shelld.RequestError) as caught:
+                    await job.answer("4")
+                self.assertEqual(caught.exception.kind, "jobExited")
+
+    async def test_question_that_is_over(self):
+        async with self.shelld.start('read -p "one? " a; read -p "two? " b; echo "$a,$b"') as job:
+            await job.question()
+            await job.write("1\n")
+            with self.assertRaises(shelld.RequestError) as caught:
+                await job.answer("1")
+            self.assertEqual(caught.exception.kind, "inputNotExpected")
+            await job.question()
+            self.assertEqual((await job.answer("2")).text, "1,2\n")
+
     async def test_answer_counts_from(self):
         """A place from which output counts is no condition: the wait is for the next question all the same."""
         async with self.shelld.start("echo Ready; read x; read y") as job:
             await job.question()
             answer = await job.answer("1", from_="start", timeout=5)
             self.assertEqual((answer.reason, answer.text), ("input", "Ready\n"))
+
+    async def test_answer_to_a_question_that_is_over(self):
+        async with self.shelld.start("read x; read y; echo $x $y") as job:
+            first = await job.question()
+            await job.answer("1", ifWaiting=first.question["waitId"])
+            with self.assertRaises(shelld.RequestError) as caught:
+                await job.answer("2", ifWaiting=first.question["waitId"])
+            self.assertEqual(caught.exception.kind, "inputNotExpected")
+
+    async def test_kinds(self):
+        async with self.shelld.start("read -s x; read y; read -s z; read e") as job:
+            answer = await job.question(kinds=["password"])
+            self.assertEqual(answer.question["kind"], "password")
+            self.assertEqual((await job.answer("1", kinds=["line"])).question["kind"], "line")
+            self.assertTrue((await job.answer("2", kinds=["line"], timeout=0.1)).timed_out)
+            self.assertEqual((await job.wait(input={"kinds": ["password"]})).question["kind"], "password")
+
+    async def test_end_of_an_answer(self):
+        async with self.shelld.start("read x; kill -TERM $$", mode="pipe", stdin="open") as job:
+            answer = await job.question()
+            self.assertEqual((answer.running, answer.signal), (True, None))
+            answer = await job.answer("")
+            self.assertEqual((answer.running, answer.signal, answer.exit_code), (False, "SIGTERM", None))
+
+    async def test_interrupt(self):
+        for mode in ("pty", "pipe"):
+            async with self.shelld.start("echo ready; sleep 1000; true", mode=mode) as job:
+                await job.wait(pattern="ready")
+                await job.interrupt()
+                self.assertEqual((await job.wait(exit=True)).signal, "SIGINT")
+
+    async def test_search(self):
+        async with self.shelld.start("seq 30", mode="pipe") as job:
+            await job.exit()
+            found = await job.search("^2.$", maxMatches=3)
+            self.assertEqual([match["line"] for match in found["matches"]], ["20", "21", "22"])
+            self.assertEqual(len((await job.search(re.compile("^3", re.M)))["matches"]), 2)
 
     async def test_streams_of_an_answer(self):
         async with self.shelld.start("echo Name; echo warn >&2; read n; echo $n; exit 3", mode="pipe", stdin="open") as job:
@@ -263,6 +403,36 @@ class Jobs(unittest.IsolatedAsyncioTestCase):
             with self.assertRaises(asyncio.TimeoutError):
                 await asyncio.wait_for(running, 0.2)
             self.assertEqual((await bash.exec("echo $A")).output, "1\n")
+
+    async def test_exec_output(self):
+        async with self.shelld.shell() as bash:
+            result = await bash.exec("seq 20000")
+            self.assertTrue(result.truncated)
+            whole = "".join(f"{number}\n" for number in range(1, 20001))
+            result = await bash.exec("seq 20000", maxBytes=len(whole))
+            self.assertEqual((result.truncated, result.output), (False, whole))
+            self.assertTrue((await bash.exec("seq 20", wait={"maxBytes": 1000}, maxBytes=10)).truncated)
+
+    async def test_exec_asks(self):
+        async with self.shelld.shell() as bash:
+            result = await bash.exec('read -p "Name? " n', input=True, check=True)
+            self.assertEqual((result.question["prompt"], result.finished, result.ran, result.exit_code), ("Name?", False, True, None))
+            with self.assertRaises(shelld.RequestError) as caught:
+                await bash.exec("true", ifBusy="fail")
+            self.assertEqual(caught.exception.kind, "shellBusy")
+            with self.assertRaises(shelld.ExitError) as caught:
+                await bash.exec("true", timeout=0.05, check=True)
+            self.assertIn("did not begin in time", str(caught.exception))
+            result = caught.exception.result
+            self.assertEqual((result.ran, result.timed_out, result.question), (False, True, None))
+            await bash.answer("Ada", command=1)
+            result = await bash.exec("echo $n", input=True)
+            self.assertEqual((result.output, result.question, result.ran), ("Ada\n", None, True))
+
+    async def test_exec_ends_the_shell(self):
+        async with self.shelld.shell() as bash:
+            result = await bash.exec("exit 7")
+            self.assertEqual((result.exit_code, result.finished, result.ran, result.cwd), (7, True, True, None))
 
     async def test_screen(self):
         async with self.shelld.start("printf '\\033]0;title\\007\\033[1mbold\\033[0m'; read x", cols=20, rows=4) as job:
@@ -333,12 +503,45 @@ class Questions(unittest.IsolatedAsyncioTestCase):
                 return secret(ask)
 
             with logged() as records:
-                async with connect(secret=watched) as client, client.start(self.ASKS) as job:
+                async with connect(secret=watched, options={"secretInput": "any"}) as client, client.start(self.ASKS) as job:
                     await asked.wait()
                     self.assertTrue((await job.wait(exit=True, timeout=0.2)).timed_out)
                     self.assertIn("got 3", (await job.answer("abc")).text)
                 if secret is throws:
                     self.assertIn("callback for client/secret", records.get(timeout=WATCHDOG_S).getMessage())
+
+    async def test_passwords_are_the_persons(self):
+        """What asks for a password is no question for the caller, and takes nothing of it."""
+        asked, typed = asyncio.Event(), asyncio.Event()
+
+        async def secret(ask):
+            asked.set()
+            await typed.wait()
+            return "hunter2"
+
+        async with connect(secret=secret) as client:
+            script = 'read -p "Name? " n; ' + self.ASKS + '; read -p "Go on? " g'
+            async with client.start(script) as job, client.shell() as bash:
+                self.assertEqual((await job.question()).prompt, "Name?")
+                answering = asyncio.ensure_future(job.answer("Ada"))
+                await asked.wait()
+                with self.assertRaises(shelld.RequestError) as caught:
+                    await job.write("guess", appendNewline=True)
+                self.assertEqual((caught.exception.kind, caught.exception.data["reason"]), ("policyDenied", "secretInput"))
+                self.assertTrue((await job.question(0.1)).timed_out)
+                self.assertEqual((await job.question(kinds=["password"])).prompt, "Password:")
+                executing = asyncio.ensure_future(bash.exec('read -s p; read -p "Sure? " s', input=True))
+                typed.set()
+                answer = await answering
+                self.assertEqual((answer.prompt, answer.question["kind"]), ("Go on?", "line"))
+                self.assertIn("got 7", answer.text)
+                self.assertEqual((await executing).question["prompt"], "Sure?")
+
+    async def test_interrupt_of_a_password(self):
+        async with connect(secret=lambda ask: None) as client, client.start(self.ASKS) as job:
+            await job.question(kinds=["password"])
+            await job.interrupt()
+            self.assertEqual((await job.wait(exit=True)).signal, "SIGINT")
 
     async def test_no_answer(self):
         """Whatever a callback does, its question is answered: the request that waits for it ends."""

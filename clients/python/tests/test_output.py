@@ -9,7 +9,9 @@ import unittest
 from .support import environment, needs_linux
 
 import shelld
+from shelld import Output as Piece
 from shelld import connect
+from shelld._results import LineSplitter
 
 BYTES = 100_000_000
 # A million lines of 100 bytes, each another one.
@@ -45,6 +47,17 @@ else:
 
 
 class Large(unittest.TestCase):
+    def test_one_line(self):
+        """It is broken, so that memory stays flat."""
+        command = f"head -c {BYTES} /dev/zero | tr '\\0' x"
+        done = subprocess.run([sys.executable, "-c", READER, "asynchronous", command], env=environment(), stdout=subprocess.PIPE, check=True)
+        digest, megabytes = done.stdout.split()
+        line = hashlib.sha256()
+        for at in range(0, BYTES, 1 << 20):
+            line.update(b"x" * min(1 << 20, BYTES - at) + b"\n")
+        self.assertEqual(digest.decode(), line.hexdigest())
+        self.assertLess(int(megabytes), 30)
+
     def test_checksum_and_memory(self):
         output = subprocess.run(["bash", "-c", NUMBERS], stdout=subprocess.PIPE, check=True).stdout
         self.assertEqual(len(output), BYTES)
@@ -57,6 +70,23 @@ class Large(unittest.TestCase):
                 digest, megabytes = done.stdout.split()
                 self.assertEqual(digest.decode(), want)
                 self.assertLess(int(megabytes), 30)
+
+
+class Lines(unittest.TestCase):
+    def test_long_lines(self):
+        """Where a line is broken depends on its length, and not on the pieces in which it comes."""
+        most = 1 << 20
+        for length in (most - 1, most, most + 1, 2 * most, 2 * most + 1):
+            for end in ("", "\n", "\r\n", "\nnext"):
+                text = ("ä" * length + end).encode()
+                want = ["ä" * min(most, length - at) for at in range(0, length, most)] + ["next"] * ("next" in end)
+                for size in (len(text), len(text) - 1, 65537, most, most + 1):
+                    splitter, got = LineSplitter(), []
+                    for at in range(0, len(text), size):
+                        got += splitter.feed(Piece("stdout", at, text[at : at + size]))
+                    got += splitter.end()
+                    self.assertEqual([len(line) for line in got], [len(line) for line in want], (length, end, size))
+                    self.assertTrue(got == want)
 
 
 class Output(unittest.IsolatedAsyncioTestCase):

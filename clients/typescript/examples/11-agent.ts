@@ -8,7 +8,8 @@ async function shellTool({ command, input, terminal, timeoutMs = 30_000, ...call
   if (!job) throw new Error(`there is no job ${call.job}: begin a command`);
   jobs.set(job.handle, job);
   const options = { timeoutMs, from: 'unread' as const }; // from where the last call's output ended
-  const { stdout, stderr, exitCode, prompt, truncated, timedOut } = await (input === undefined ? job.question(options) : job.answer(input, options));
+  const { stdout, stderr, exit, exitCode, prompt, truncated, timedOut } = await (input === undefined ? job.question(options) : job.answer(input, options));
+  if (exit) jobs.delete(job.handle);
   return { stdout, stderr, exitCode, prompt, truncated, timedOut, job: job.handle };
 }
 const { prompt, job } = await shellTool({ command: 'printf "Name? "; read n; echo "Hello, $n"; echo oops >&2; exit 3' });

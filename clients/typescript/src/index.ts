@@ -14,5 +14,5 @@ export type { RequestOptions } from './connection.js';
 export type { Pipe, Terminal } from './pipe.js';
 export type { ServerOptions } from './server.js';
 export type { ReadableOptions } from './stream.js';
-export type { Answer, Until, WaitOptions } from './wait.js';
+export type { Answer, QuestionOptions, Until, WaitOptions } from './wait.js';
 export type * from './protocol.js';

@@ -7,8 +7,9 @@ import type {
   JobState, JobSubscribeParams, JobSubscribeResult, JobWriteParams, KillReport, SignalTarget, Stream,
 } from './protocol.js';
 import { ExitError, type Shelld } from './shelld.js';
+import { Questions } from './questions.js';
 import { readable, writable, type ReadableOptions } from './stream.js';
-import { answerOf, waitParams, type Answer, type Until, type WaitOptions } from './wait.js';
+import { answerOf, waitParams, type Answer, type QuestionOptions, type Until, type WaitOptions } from './wait.js';
 
 export interface ExecOptions extends Omit<JobExecParams, 'handle' | 'command' | '_meta'> {
   /** Whether an exit code other than 0 is an ExitError. */
@@ -36,6 +37,7 @@ export class Job implements AsyncDisposable {
   #reading = false;
   #exit: Promise<Exit>;
   #closed: Promise<void>;
+  #questions = new Questions();
 
   /** @internal */
   constructor(shelld: Shelld, info: JobInfo, events: readonly EventName[]) {
@@ -89,23 +91,29 @@ export class Job implements AsyncDisposable {
   /** Waits for the first of these facts. The end of the command, and of the time, ends every wait: see `reason`. */
   async wait(until: Until | readonly Until[], options: WaitOptions = {}): Promise<Answer> {
     const params = { handle: this.handle, ...waitParams(until, options) };
-    return answerOf((await this.shelld.request('job/wait', params, options)).outcome);
+    const { outcome } = await this.shelld.request('job/wait', params, options);
+    return answerOf(this.#questions.note(outcome, params.until));
   }
 
   /** Waits until the program asks for input (see `prompt`), or has ended. This needs no pattern. */
-  question(options: WaitOptions = {}): Promise<Answer> {
-    return this.wait({ input: true }, options);
+  question(options: QuestionOptions = {}): Promise<Answer> {
+    return this.wait(this.shelld.asks(options.kinds), options);
   }
 
   /**
    * Types a line, and waits until the program asks again or has ended; `text` is its output meanwhile.
-   * With `ifWaiting`, the `question.waitId` of an answer, nothing is typed if that question is over.
+   * Once the program was waited for or answered, the line is typed only if it still waits for the input that was reported
+   * last: a question that came after a timeout, and that nobody has seen, gets no answer (the kind is inputNotExpected).
+   * Call question() first, use write() to type ahead, or give `ifWaiting`, the `question.waitId` of any answer.
    */
-  async answer(line: string, options: WaitOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
-    const { until = { input: true }, ifWaiting } = options;
-    const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait: waitParams(until, options) };
+  async answer(line: string, options: QuestionOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
+    const { until = this.shelld.asks(options.kinds), ifWaiting = this.#questions.next(this.handle) } = options;
+    const wait = waitParams(until, options);
+    const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait };
     if (ifWaiting !== undefined) params.ifWaiting = ifWaiting;
-    return answerOf((await this.shelld.request('job/write', params, options)).outcome!);
+    const { outcome } = await this.shelld.request('job/write', params, options);
+    this.#questions.answered();
+    return answerOf(this.#questions.note(outcome!, wait.until));
   }
 
   /** Writes text as it is, or with the options of job/write keys, pastes, mouse events, bytes, the end of input. */
@@ -125,8 +133,11 @@ export class Job implements AsyncDisposable {
     const result = await this.shelld.request('job/exec', {
       handle: this.handle, command, timeoutMs: null, onTimeout: 'interrupt', ...params,
     }, { signal });
-    if (check && result.exitCode !== 0) {
-      throw new ExitError(command, { exitCode: result.exitCode, signal: null, stdout: result.output, stderr: '' });
+    this.#questions.note(result.outcome, params.wait?.until);
+    const timedOut = result.outcome.reason === 'timeout';
+    if (check && (result.exitCode !== 0 || timedOut)) {
+      const ended = { exitCode: result.exitCode, signal: null, stdout: result.output, stderr: '' };
+      throw new ExitError(command, ended, timedOut ? 'timeout' : undefined);
     }
     return result;
   }

@@ -5,14 +5,18 @@ import { ConnectError, RequestError, ServerEndedError, ShelldError } from './err
 import { eventsOf, type Event, type EventMethod } from './events.js';
 import { Job } from './job.js';
 import type {
-  ConfirmOutcome, EventName, InitializeParams, InitializeResult, JobRunParams, JobRunResult, JobStartParams, JobStartResult,
+  Condition, ConfirmOutcome, EventName, ExitReason, InitializeParams, InputKind, InitializeResult, JobRunParams, JobRunResult,
+  JobStartParams, JobStartResult,
   Notifications, Requests, ServerRequests,
 } from './protocol.js';
 import { ServerProcess, type ServerOptions } from './server.js';
 
 /** Questions to a person. The signal aborts when the server withdraws the question. */
 export interface Callbacks {
-  /** A program asks for a password. Return it, or undefined for no answer. */
+  /**
+   * A program asks for a password. Return it, or undefined for no answer. Then question() and answer() wait
+   * through passwords, and nothing else may type one, unless `kinds` or `options.secretInput` say otherwise.
+   */
   secret?(question: ServerRequests['client/secret']['params'], signal: AbortSignal): Promise<string | undefined> | string | undefined;
   /** A request needs a confirmation (`options.confirm`). */
   confirm?(question: ServerRequests['client/confirm']['params'], signal: AbortSignal): Promise<ConfirmOutcome> | ConfirmOutcome;
@@ -27,6 +31,8 @@ export interface ConnectOptions extends Omit<InitializeParams, 'protocolVersion'
   /** How long the server may take to answer. Default 20 s. */
   connectTimeoutMs?: number;
 }
+
+const notPasswords: readonly InputKind[] = ['line', 'raw', 'fullscreen'];
 
 /** JSON-RPC's code for it. */
 const methodNotFound = -32601;
@@ -63,7 +69,7 @@ export interface CommandResult {
 }
 
 export interface RunResult extends CommandResult {
-  /** The exit code is 0. */
+  /** It ended by itself, with exit code 0. A command that was ended may have that code as well: see raw.exit.reason. */
   ok: boolean;
   timedOut: boolean;
   /** The output lacks its middle: each stream keeps `maxBytes` (1 MiB), head and tail. `raw.truncated` says how much is missing. */
@@ -77,8 +83,9 @@ export class ExitError extends ShelldError {
   override name = 'ExitError';
   readonly result: CommandResult;
 
-  constructor(command: string, result: CommandResult) {
-    const how = result.signal ?? (result.exitCode === null ? 'no exit code' : `exit code ${result.exitCode}`);
+  constructor(command: string, result: CommandResult, reason?: ExitReason) {
+    const code = result.exitCode === null ? 'no exit code' : `exit code ${result.exitCode}`;
+    const how = result.signal ?? (result.exitCode === 0 && reason ? `${code}, since it was ended: ${reason}` : code);
     const said = (result.stderr || result.stdout).trim().slice(-2000);
     super('commandFailed', `${command} ended with ${how}${said === '' ? '' : `:\n${said}`}`);
     this.result = result;
@@ -155,11 +162,11 @@ export class Shelld implements AsyncDisposable {
       timeoutMs: null, maxBytes: 1 << 20, ...params, ...commandParams(command),
     } as JobRunParams, { signal });
     const result: RunResult = {
-      ok: raw.exit?.code === 0, exitCode: raw.exit?.code ?? null, signal: raw.exit?.signal ?? null,
+      ok: raw.exit?.code === 0 && raw.exit.reason === 'exited' && !raw.timedOut, exitCode: raw.exit?.code ?? null, signal: raw.exit?.signal ?? null,
       stdout: raw.stdout ?? raw.output ?? '', stderr: raw.stderr ?? '', timedOut: raw.timedOut,
       truncated: raw.truncated !== undefined, raw,
     };
-    if (check && !result.ok) throw new ExitError(commandText(command), result);
+    if (check && !result.ok) throw new ExitError(commandText(command), result, raw.exit?.reason);
     return result;
   }
 
@@ -230,6 +237,11 @@ export class Shelld implements AsyncDisposable {
     return this.#closing;
   }
 
+  /** @internal The condition that a program asks; a person's passwords are left to the person. */
+  asks(kinds = this.#callbacks.secret && notPasswords): Condition {
+    return { input: kinds === undefined ? true : { kinds: [...kinds] } };
+  }
+
   /** @internal Keeps this process alive until the returned function is called. */
   hold(): () => void {
     return this.#connection.hold();
@@ -246,6 +258,7 @@ export class Shelld implements AsyncDisposable {
     const server = await this.request('initialize', {
       clientInfo: { name: 'shelld-typescript' },
       ...params,
+      ...(this.#callbacks.secret && { options: { secretInput: 'clientOnly' as const, ...params.options } }),
       protocolVersion: '1',
       capabilities: { ack: true, secret: !!this.#callbacks.secret, confirm: !!this.#callbacks.confirm },
     }, { signal });

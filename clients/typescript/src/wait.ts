@@ -1,4 +1,4 @@
-import type { Condition, Exit, JobState, Outcome, OutcomeReason, OutcomeScreen, Wait, WaitingForInput } from './protocol.js';
+import type { Condition, Exit, InputKind, JobState, Outcome, OutcomeReason, OutcomeScreen, Wait, WaitingForInput } from './protocol.js';
 
 /** A condition of the protocol, where a pattern may be a RegExp; or a RegExp alone. */
 export type Until = RegExp | Condition | (Omit<Extract<Condition, { pattern: string }>, 'pattern' | 'flags'> & { pattern: RegExp });
@@ -14,6 +14,11 @@ export interface WaitOptions {
   from?: Wait['from'];
   /** How many bytes of output the answer has at most. Default 16384. */
   maxBytes?: number;
+}
+
+export interface QuestionOptions extends WaitOptions {
+  /** The kinds of input that count. Default: all; with the callback `secret` all but `password`. */
+  kinds?: readonly InputKind[];
 }
 
 /** The outcome of a wait. */

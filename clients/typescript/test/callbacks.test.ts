@@ -15,10 +15,29 @@ test('a secret is typed by the callback, and seen by nobody', async (t) => {
 });
 
 test('a secret that nobody gives leaves the program waiting', async (t) => {
-  const shelld = await client(t, { secret: async () => undefined });
+  const shelld = await client(t, { secret: async () => undefined, options: { secretInput: 'any' } });
   await using job = await shelld.start(asks);
-  assert.equal((await job.question()).question?.kind, 'password');
+  assert.equal((await job.question({ kinds: ['password'] })).question?.kind, 'password');
   assert.equal((await job.answer('typed')).text.trim(), 'got 5');
+});
+
+test('passwords are left to the person: they are no question, and nothing else types one', async (t) => {
+  let called = () => {};
+  const asked = new Promise<void>((resolve) => { called = resolve; });
+  let type = () => {};
+  const typed = new Promise<void>((resolve) => { type = resolve; });
+  const shelld = await client(t, { secret: async () => { called(); await typed; return 'hunter2'; } });
+  await using job = await shelld.start(`read -p 'Name? ' n; ${asks}; read -p 'Go on? ' g`);
+  assert.equal((await job.question()).prompt, 'Name?');
+  const answer = job.answer('Ada');
+  await soon(asked, 'the question');
+  await assert.rejects(job.write('guess\r'), ({ kind }: ShelldError) => kind === 'policyDenied');
+  assert.equal((await job.question({ timeoutMs: 100 })).timedOut, true);
+  assert.equal((await job.question({ kinds: ['password'] })).prompt, 'Password:');
+  type();
+  const { prompt, text } = await answer;
+  assert.equal(prompt, 'Go on?');
+  assert.match(text, /got 7/);
 });
 
 test('a callback that throws is reported, and answered without its words', async (t) => {
@@ -29,7 +48,7 @@ test('a callback that throws is reported, and answered without its words', async
     secret: () => { throw new Error('the vault is closed'); },
     confirm: () => Promise.reject(new TypeError('no dialog')),
     onError: (error) => { errors.push((error as Error).message); reported(); },
-    options: { confirm: { kill: 'ask' } },
+    options: { confirm: { kill: 'ask' }, secretInput: 'any' },
   });
   const job = await shelld.start(asks);
   await soon(report, 'the report');

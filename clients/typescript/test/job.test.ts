@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'node:test';
 import { connect, type Event, type ShelldError } from 'shelld';
-import { client, Holders, soon } from './helpers.js';
+import { client, directory, Holders, soon } from './helpers.js';
 
 test('wait tells which fact held', async (t) => {
   const shelld = await client(t);
@@ -11,6 +13,7 @@ test('wait tells which fact held', async (t) => {
   const second = await job.answer('x', { until: [{ pattern: /TWO (\d+)/i }] });
   assert.deepEqual([second.reason, second.match?.groups], ['pattern', ['22']]);
   assert.equal((await job.wait(/never/, { timeoutMs: 0 })).reason, 'timeout');
+  await job.question();
   const last = await job.answer('y', { until: { exit: true } });
   assert.deepEqual([last.reason, last.exit?.code], ['exit', 5]);
   assert.equal((await job.exit).code, 5);
@@ -41,6 +44,38 @@ test('answer: a question that is over is not answered', async (t) => {
   await job.answer('1', { ifWaiting: question!.waitId! });
   await assert.rejects(job.answer('1', { ifWaiting: question!.waitId! }), ({ kind }: ShelldError) => kind === 'inputNotExpected');
   assert.equal((await job.answer('2')).text.trim(), '1 2');
+});
+
+test('answer: a question that nobody has seen is not answered', async (t) => {
+  const shelld = await client(t);
+  const cwd = directory(t);
+  await using job = await shelld.start('read -p "one? " a; until [ -s go ]; do sleep 0.01; done; read -p "two? " b; read -p "three? " c; echo "$a,$b,$c"', { cwd });
+  const refused = () => assert.rejects(job.answer('never seen', { timeoutMs: 0 }), (error: ShelldError) => {
+    assert.equal(error.kind, 'inputNotExpected');
+    assert.match(error.message, /^job\/write: .*call question\(\) first, or use write\(\)/);
+    return true;
+  });
+  assert.ok((await job.answer('1', { timeoutMs: 50 })).timedOut); // the first one needs no question
+  await refused();
+  writeFileSync(join(cwd, 'go'), 'go');
+  await shelld.request('job/wait', { handle: job.handle, until: [{ input: true }] }); // not by the job
+  await refused();
+  await job.write('2\n');
+  assert.equal((await job.question()).prompt, 'three?');
+  assert.ok((await job.wait({ exit: true }, { timeoutMs: 0 })).timedOut); // the question was seen before it
+  assert.equal((await job.answer('3')).text, '1,2,3\n');
+  await assert.rejects(job.answer('4'), ({ kind }: ShelldError) => kind === 'jobExited');
+});
+
+test('a command that was ended is not ok, also with exit code 0', async (t) => {
+  const shelld = await client(t);
+  const { exitCode, ok } = await shelld.run("trap 'exit 0' TERM; while :; do sleep 0.01; done", { killAfterMs: 200 });
+  assert.deepEqual([exitCode, ok], [0, false]);
+  await assert.rejects(shelld.run("trap 'exit 0' TERM; while :; do sleep 0.01; done", { killAfterMs: 200, check: true }), /ended with exit code 0, since it was ended: timeout/);
+  await using shell = await shelld.shell();
+  await shell.exec('true', { check: true }); // the shell has begun
+  const late = "(trap 'exit 0' INT; while :; do sleep 0.01; done)";
+  await assert.rejects(shell.exec(late, { timeoutMs: 2000, check: true }), /ended with exit code 0, since it was ended: timeout/);
 });
 
 test('keys, pastes and signals', async (t) => {
@@ -189,6 +224,7 @@ test('events can be asked for while output is read', async (t) => {
   const event = (await titled).value!;
   assert.ok(event.method === 'job/stateChanged');
   await events.return();
+  await job.question();
   await job.answer('');
   const rest: string[] = [];
   for await (const line of lines) rest.push(line);

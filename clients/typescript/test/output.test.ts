@@ -113,6 +113,24 @@ test('streams, late output and bytes that are no text', async (t) => {
   assert.deepEqual(until, ['now']);
 });
 
+test('lines: a long line is broken at 1 MiB, whatever the pieces in which it comes', async (t) => {
+  const shelld = await client(t);
+  const most = 1 << 20;
+  for (const length of [most, most + 1, 2 * most, 3 * most + 1]) {
+    for (const end of ['', '\\r\\n', '\\nnext']) {
+      const job = await shelld.start(`head -c ${length} /dev/zero | tr '\\0' x; printf '${end}'`, { mode: 'pipe' });
+      const lengths: number[] = [];
+      for await (const line of job.lines()) lengths.push(line.length);
+      const wanted = Array.from({ length: Math.ceil(length / most) }, (_, n) => Math.min(most, length - n * most));
+      assert.deepEqual(lengths, end.endsWith('next') ? [...wanted, 4] : wanted, `${length} ${end}`);
+    }
+  }
+  const wide = await shelld.start(['node', '-e', `process.stdout.write('a' + '😀'.repeat(${most}))`], { mode: 'pipe' });
+  let all = '';
+  for await (const line of wide.lines()) all += line;
+  assert.ok(all === 'a' + '😀'.repeat(most));
+});
+
 test('lines: colours are left out unless asked for, and dropped output is told', async (t) => {
   const shelld = await client(t, { options: { limits: { spoolMemoryBytes: 131072 } } });
   const coloured = await shelld.start(`printf '\\033[31mred\\033[0m\\nlast'`);
