@@ -1,25 +1,25 @@
 import { ServerEndedError, ShelldError } from './errors.js';
 import { outputBusy, readLines, readOutput, type Chunk, type LineOptions, type OutputOptions } from './output.js';
 import { pipe, type Pipe, type Terminal } from './pipe.js';
+import { execParams, execResult, type ExecOptions, type ExecResult } from './exec.js';
 import { eventsOf, type Event, type EventMethod } from './events.js';
 import type {
-  EventName, Exit, Hint, JobExecParams, JobExecResult, JobExitedParams, JobInfo, JobKillParams, JobScreenParams, JobScreenResult,
-  JobState, JobSubscribeParams, JobSubscribeResult, JobWriteParams, KillReport, SignalTarget, Stream,
+  EventName, Exit, Hint, JobExitedParams, JobInfo, JobKillParams, JobScreenParams, JobScreenResult,
+  JobSearchParams, JobSearchResult, JobState, JobSubscribeParams, JobSubscribeResult, JobWriteParams, KillReport, SignalTarget, Stream,
 } from './protocol.js';
 import { ExitError, type Shelld } from './shelld.js';
 import { Questions } from './questions.js';
 import { readable, writable, type ReadableOptions } from './stream.js';
-import { answerOf, waitParams, type Answer, type QuestionOptions, type Until, type WaitOptions } from './wait.js';
-
-export interface ExecOptions extends Omit<JobExecParams, 'handle' | 'command' | '_meta'> {
-  /** Whether an exit code other than 0 is an ExitError. */
-  check?: boolean;
-  /** Withdraws the command: one that runs is interrupted, unless onTimeout says otherwise. */
-  signal?: AbortSignal;
-}
+import { answerOf, pattern, waitParams, type Answer, type QuestionOptions, type Until, type WaitOptions } from './wait.js';
 
 /** The screen as text: a row a line. */
 export type ScreenText = Extract<JobScreenResult, { lines: string[] }>;
+
+/** The bounds and options of a search, as in the protocol. */
+export interface SearchOptions extends Omit<JobSearchParams, 'handle' | 'group' | 'pattern' | 'literal' | 'flags' | '_meta'> {
+  /** Withdraws the search. */
+  signal?: AbortSignal;
+}
 
 /** How long the end of a scope lets the job's processes end by themselves. */
 const disposeGraceMs = 2000;
@@ -38,6 +38,7 @@ export class Job implements AsyncDisposable {
   #exit: Promise<Exit>;
   #closed: Promise<void>;
   #questions = new Questions();
+  #asking: number | undefined; // the command of exec() that ended with a question
 
   /** @internal */
   constructor(shelld: Shelld, info: JobInfo, events: readonly EventName[]) {
@@ -107,12 +108,15 @@ export class Job implements AsyncDisposable {
    * Call question() first, use write() to type ahead, or give `ifWaiting`, the `question.waitId` of any answer.
    */
   async answer(line: string, options: QuestionOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
-    const { until = this.shelld.asks(options.kinds), ifWaiting = this.#questions.next(this.handle) } = options;
+    const asks = this.shelld.asks(options.kinds);
+    const ends = this.#asking === undefined ? asks : [{ command: this.#asking }, asks];
+    const { until = ends, ifWaiting = this.#questions.next(this.handle) } = options;
     const wait = waitParams(until, options);
     const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait };
     if (ifWaiting !== undefined) params.ifWaiting = ifWaiting;
     const { outcome } = await this.shelld.request('job/write', params, options);
     this.#questions.answered();
+    if (outcome!.reason === 'command') this.#asking = undefined;
     return answerOf(this.#questions.note(outcome!, wait.until));
   }
 
@@ -127,19 +131,30 @@ export class Job implements AsyncDisposable {
     return this.write({ keys } as JobWriteParams);
   }
 
-  /** Runs a command in this shell, which keeps its directory, variables and functions. There is no time limit by default. */
-  async exec(command: string, options: ExecOptions = {}): Promise<JobExecResult> {
-    const { check, signal, ...params } = options;
-    const result = await this.shelld.request('job/exec', {
-      handle: this.handle, command, timeoutMs: null, onTimeout: 'interrupt', ...params,
-    }, { signal });
+  /**
+   * Runs a command in this shell (bash, zsh or fish), which keeps its directory, variables and functions. There is no time
+   * limit by default. With `input: true` a question of the command ends the call, too; then answer() waits for the
+   * command's end (`command` of its answer) or its next question.
+   */
+  async exec(command: string, options: ExecOptions = {}): Promise<ExecResult> {
+    const { check, signal, ...rest } = options;
+    const params = execParams(rest, this.shelld.asks());
+    const result = execResult(await this.shelld.request('job/exec', { handle: this.handle, command, ...params }, { signal }));
     this.#questions.note(result.outcome, params.wait?.until);
-    const timedOut = result.outcome.reason === 'timeout';
-    if (check && (result.exitCode !== 0 || timedOut)) {
-      const ended = { exitCode: result.exitCode, signal: null, stdout: result.output, stderr: '' };
+    const { exitCode, output, question, timedOut, outcome } = result;
+    this.#asking = question && result.commandId;
+    if (check && !question && (exitCode !== 0 || timedOut)) {
+      const ended = { exitCode, signal: outcome.job.exit?.signal ?? null, stdout: output, stderr: '' };
       throw new ExitError(command, ended, timedOut ? 'timeout' : undefined);
     }
     return result;
+  }
+
+  /** Finds a pattern, or a text literally, in all output that is kept, of a closed job as well. A pattern has each line to itself, unless it has the flag s. */
+  search(what: RegExp | string, options: SearchOptions = {}): Promise<JobSearchResult> {
+    const { signal, ...params } = options;
+    const found = typeof what === 'string' ? { literal: what } : pattern(what);
+    return this.shelld.request('job/search', { ...params, ...found, handle: this.handle } as JobSearchParams, { signal });
   }
 
   /** The terminal's screen. */
@@ -215,6 +230,11 @@ export class Job implements AsyncDisposable {
   /** Sends one signal, such as INT, by default to the terminal's foreground process group. */
   async signal(name: string, target?: SignalTarget): Promise<void> {
     await this.shelld.request('job/signal', { handle: this.handle, signal: name, ...(target && { target }) });
+  }
+
+  /** Interrupts the program: presses Ctrl-C on a terminal, and sends INT on pipes. It may go on: kill() ends it. */
+  interrupt(): Promise<void> {
+    return this.info.mode === 'pty' ? this.press('Ctrl-C') : this.signal('INT');
   }
 
   /** Ends the job with everything that it has started, unless that has ended already. */
