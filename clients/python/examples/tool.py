@@ -15,7 +15,7 @@ def shell_tool(shelld, jobs, command=None, job=None, input=None, timeout=30, ter
     return {
         "stdout": answer.stdout, "stderr": answer.stderr, "truncated": answer.truncated, "timed_out": answer.timed_out,
         "prompt": answer.prompt if answer.question else None, "exit_code": answer.exit_code,
-        "signal": answer.exit["signal"] if answer.exit else None, "job": running.handle,
+        "signal": answer.signal, "job": running.handle,
     }
 
 

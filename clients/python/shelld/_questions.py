@@ -35,9 +35,10 @@ class Questions:
     def note(self, outcome: protocol.Outcome, until: Iterable[Mapping[str, Any]]) -> None:
         """Takes the question of an outcome. Without one, an older question stays: if it is over, the server refuses its answer."""
         asked = outcome["job"].get("waitingForInput")
+        waiting = asked.get("waitId") if asked else None
         if outcome["job"].get("exit"):
             self._guarded, self._waiting = False, None  # the server refuses all input, and says why
-        elif outcome["reason"] == "input" and asked and asked.get("waitId"):
-            self._guarded, self._waiting = True, asked["waitId"]
+        elif outcome["reason"] == "input" and waiting:
+            self._guarded, self._waiting = True, waiting
         elif any(condition.get("input") for condition in until):
             self._guarded = True
