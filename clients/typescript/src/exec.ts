@@ -12,7 +12,7 @@ export interface ExecOptions extends Omit<JobExecParams, 'handle' | 'command' | 
   /** Whether an exit code other than 0, and the end of timeoutMs, is an ExitError. A question is none. */
   check?: boolean;
   /** Withdraws the command: one that runs is interrupted, unless onTimeout says otherwise. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** How a command of a shell has ended, or why the call has. */

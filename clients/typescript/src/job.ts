@@ -18,7 +18,7 @@ export type ScreenText = Extract<JobScreenResult, { lines: string[] }>;
 /** The bounds and options of a search, as in the protocol. */
 export interface SearchOptions extends Omit<JobSearchParams, 'handle' | 'group' | 'pattern' | 'literal' | 'flags' | '_meta'> {
   /** Withdraws the search. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** How long the end of a scope lets the job's processes end by themselves. */
@@ -121,7 +121,7 @@ export class Job implements AsyncDisposable {
   }
 
   /** Writes text as it is, or with the options of job/write keys, pastes, mouse events, bytes, the end of input. */
-  async write(input: string | Omit<JobWriteParams, 'handle' | 'wait'>, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+  async write(input: string | Omit<JobWriteParams, 'handle' | 'wait'>, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     const params = typeof input === 'string' ? { input } : input;
     await this.shelld.request('job/write', { ...params, handle: this.handle } as JobWriteParams, { signal });
   }
@@ -158,15 +158,15 @@ export class Job implements AsyncDisposable {
   }
 
   /** The terminal's screen. */
-  screen(params?: { signal?: AbortSignal; scrollback?: number }): Promise<ScreenText>;
-  screen(params: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal }): Promise<JobScreenResult>;
-  screen({ signal, ...params }: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal } = {}): Promise<JobScreenResult> {
+  screen(params?: { signal?: AbortSignal | undefined; scrollback?: number }): Promise<ScreenText>;
+  screen(params: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal | undefined }): Promise<JobScreenResult>;
+  screen({ signal, ...params }: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal | undefined } = {}): Promise<JobScreenResult> {
     return this.shelld.request('job/screen', { ...params, handle: this.handle }, { signal });
   }
 
   /** A picture of the terminal: the bytes of a PNG. */
-  async screenshot({ signal }: { signal?: AbortSignal } = {}): Promise<Uint8Array> {
-    const { png } = await this.screen({ format: 'png', signal: signal! });
+  async screenshot({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<Uint8Array> {
+    const { png } = await this.screen({ format: 'png', signal });
     return Buffer.from(png!, 'base64');
   }
 
@@ -204,7 +204,7 @@ export class Job implements AsyncDisposable {
   }
 
   /** The job's events of these names from now on. */
-  events(names: readonly Exclude<EventName, 'output'>[], { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Event, void, void> {
+  events(names: readonly Exclude<EventName, 'output'>[], { signal }: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<Event, void, void> {
     const methods = new Set<string>(names.map((name) => `job/${name}`));
     return eventsOf(() => this.shelld.hold(), (push, end) => {
       const off = this.listen((method, params) => {
@@ -222,7 +222,7 @@ export class Job implements AsyncDisposable {
   }
 
   /** Ends the job and everything that it has started: TERM, and after graceMs (5 s) KILL. Reports each process and how it ended. */
-  async kill(options: Omit<JobKillParams, 'handle' | 'group'> & { signal?: AbortSignal } = {}): Promise<KillReport> {
+  async kill(options: Omit<JobKillParams, 'handle' | 'group'> & { signal?: AbortSignal | undefined } = {}): Promise<KillReport> {
     const { signal, ...params } = options;
     return await this.shelld.request('job/kill', { ...params, handle: this.handle } as JobKillParams, { signal }) as KillReport;
   }

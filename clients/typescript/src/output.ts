@@ -14,7 +14,7 @@ export interface OutputOptions {
   /** The effect of a reader that is slower than the job. Default block: the job waits. */
   whenSlow?: JobSubscribeParams['whenSlow'];
   /** Ends the reading with an exception. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** A piece of output. */

@@ -26,7 +26,7 @@ export interface Callbacks {
 /** The params of initialize, the start of the server, and questions to a person. */
 export interface ConnectOptions extends Omit<InitializeParams, 'protocolVersion' | 'capabilities' | '_meta'>, ServerOptions, Callbacks {
   /** Gives up connecting, and ends the server. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** How long the server may take to answer. Default 20 s. */
   connectTimeoutMs?: number;
 }
@@ -46,7 +46,7 @@ export interface RunOptions extends Omit<JobRunParams, CommandMembers | '_meta'>
   /** Whether an exit code other than 0 is an ExitError. */
   check?: boolean;
   /** Ends the command with everything that it has started. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 export interface StartOptions extends Omit<JobStartParams, CommandMembers | 'events' | 'wait' | '_meta'> {
@@ -58,7 +58,7 @@ export interface StartOptions extends Omit<JobStartParams, CommandMembers | 'eve
    */
   whenSlow?: WhenSlow;
   /** Gives up the start. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** How a command has ended. */
@@ -221,7 +221,7 @@ export class Shelld implements AsyncDisposable {
   }
 
   /** The notifications of the server from now on: those of jobs with the option events, or of `options.events`. */
-  events({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Event, void, void> {
+  events({ signal }: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<Event, void, void> {
     return eventsOf(() => this.hold(), (push, end) => {
       const listener: Route = { event: push, ended: (error) => end(error instanceof ShelldError && error.kind === 'closed' ? undefined : error) };
       this.#listeners.add(listener);

@@ -7,7 +7,7 @@ export interface WaitOptions {
   /** How long to wait; null: for ever. Default 30 s. The answer's reason is then timeout. */
   timeoutMs?: number | null;
   /** Withdraws the request. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Whether the answer has the screen in place of the output. */
   screen?: boolean;
   /** From where output counts. Default: the output that no wait has returned yet; of answer() the output after the line. */
