@@ -233,6 +233,7 @@ export class LineConnection implements Connection {
   async #answer(id: number | string | null, method: string, params: object): Promise<void> {
     const withdrawn = new AbortController();
     this.#asked.set(id, withdrawn);
+    const release = this.hold();
     try {
       const result = await this.#handlers.request(method, params, withdrawn.signal);
       if (!this.#over) this.#write({ id, result });
@@ -241,6 +242,7 @@ export class LineConnection implements Connection {
       if (!this.#over) this.#write({ id, error: { code, message } });
     } finally {
       this.#asked.delete(id);
+      release();
     }
   }
 

@@ -12,9 +12,11 @@ const maxBehind = 10_000;
 
 /**
  * Makes an iterator of the events that a source pushes. The source is called at once, so that no event is
- * missed between the call and the first iteration; it returns a function that stops it.
+ * missed between the call and the first iteration; it returns a function that stops it. This process is held
+ * alive while a call of next() waits: an iterator that nothing reads any more keeps no program from ending.
  */
 export function eventsOf(
+  hold: () => () => void,
   source: (push: (method: EventMethod, params: object) => void, end: (error?: unknown) => void) => () => void,
   signal?: AbortSignal,
 ): AsyncGenerator<Event, void, void> {
@@ -47,7 +49,9 @@ export function eventsOf(
   forget = onAbort(signal, abort);
   if (signal?.aborted) abort();
   const next = async (): Promise<IteratorResult<Event, void>> => {
+    const release = hold();
     while (queue.length === 0 && !over) await new Promise<void>((resolve) => waiting.push(resolve));
+    release();
     const value = queue.shift();
     if (value) return { done: false, value };
     if (over?.error !== undefined) throw over.error;

@@ -4,7 +4,8 @@ export {
   connect, ExitError, Shelld,
   type Callbacks, type CommandResult, type ConnectOptions, type Dollar, type RunOptions, type RunResult, type StartOptions,
 } from './shelld.js';
-export { Job, type ExecOptions, type ScreenText } from './job.js';
+export { Job, type ScreenText, type SearchOptions } from './job.js';
+export type { ExecOptions, ExecResult } from './exec.js';
 export { Chunk, type LineOptions, type OutputOptions } from './output.js';
 export { attach, type AttachOptions, type MessageConnection } from './attach.js';
 export { pseudoterminal, type Pseudoterminal } from './pseudoterminal.js';

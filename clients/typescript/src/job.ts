@@ -1,25 +1,25 @@
 import { ServerEndedError, ShelldError } from './errors.js';
 import { outputBusy, readLines, readOutput, type Chunk, type LineOptions, type OutputOptions } from './output.js';
 import { pipe, type Pipe, type Terminal } from './pipe.js';
+import { execParams, execResult, type ExecOptions, type ExecResult } from './exec.js';
 import { eventsOf, type Event, type EventMethod } from './events.js';
 import type {
-  EventName, Exit, Hint, JobExecParams, JobExecResult, JobExitedParams, JobInfo, JobKillParams, JobScreenParams, JobScreenResult,
-  JobState, JobSubscribeParams, JobSubscribeResult, JobWriteParams, KillReport, SignalTarget, Stream,
+  EventName, Exit, Hint, JobExitedParams, JobInfo, JobKillParams, JobScreenParams, JobScreenResult,
+  JobSearchParams, JobSearchResult, JobState, JobSubscribeParams, JobSubscribeResult, JobWriteParams, KillReport, SignalTarget, Stream,
 } from './protocol.js';
 import { ExitError, type Shelld } from './shelld.js';
 import { Questions } from './questions.js';
 import { readable, writable, type ReadableOptions } from './stream.js';
-import { answerOf, waitParams, type Answer, type QuestionOptions, type Until, type WaitOptions } from './wait.js';
-
-export interface ExecOptions extends Omit<JobExecParams, 'handle' | 'command' | '_meta'> {
-  /** Whether an exit code other than 0 is an ExitError. */
-  check?: boolean;
-  /** Withdraws the command: one that runs is interrupted, unless onTimeout says otherwise. */
-  signal?: AbortSignal;
-}
+import { answerOf, pattern, waitParams, type Answer, type QuestionOptions, type Until, type WaitOptions } from './wait.js';
 
 /** The screen as text: a row a line. */
 export type ScreenText = Extract<JobScreenResult, { lines: string[] }>;
+
+/** The bounds and options of a search, as in the protocol. */
+export interface SearchOptions extends Omit<JobSearchParams, 'handle' | 'group' | 'pattern' | 'literal' | 'flags' | '_meta'> {
+  /** Withdraws the search. */
+  signal?: AbortSignal | undefined;
+}
 
 /** How long the end of a scope lets the job's processes end by themselves. */
 const disposeGraceMs = 2000;
@@ -30,16 +30,15 @@ export class Job implements AsyncDisposable {
   readonly handle: number;
   /** As of its start. */
   readonly info: JobInfo;
-  /** Resolves when the command has ended and its output was read; processes that it started may live on. */
-  readonly exit: Promise<Exit>;
-  /** Resolves when nothing of the job is alive. */
-  readonly closed: Promise<void>;
   /** Why the command could not be run, if its end was that. */
   hint: Hint | undefined;
   #wanted: Map<EventName, number>; // how many want it
   #listeners = new Set<{ event(method: EventMethod, params: object): void; ended(error: unknown): void }>();
   #reading = false;
+  #exit: Promise<Exit>;
+  #closed: Promise<void>;
   #questions = new Questions();
+  #asking: number | undefined; // the command of exec() that ended with a question
 
   /** @internal */
   constructor(shelld: Shelld, info: JobInfo, events: readonly EventName[]) {
@@ -47,13 +46,11 @@ export class Job implements AsyncDisposable {
     this.handle = info.handle;
     this.info = info;
     this.#wanted = new Map(events.map((name) => [name, 1]));
-    // The client stays alive for a job: one that is forgotten would end with it.
-    const release = shelld.hold();
     const forget = shelld.route(info.handle, {
       event: (method, params) => { for (const one of [...this.#listeners]) one.event(method, params); },
       ended: (error) => { for (const one of [...this.#listeners]) one.ended(error); },
     });
-    this.exit = new Promise((resolve, reject) => {
+    this.#exit = new Promise((resolve, reject) => {
       if (info.exit) resolve(info.exit);
       this.listen((method, params) => {
         if (method !== 'job/exited') return;
@@ -61,18 +58,35 @@ export class Job implements AsyncDisposable {
         resolve((params as JobExitedParams).exit);
       }, reject);
     });
-    this.closed = new Promise((resolve, reject) => {
-      const done = () => { resolve(); forget(); release(); };
+    this.#closed = new Promise((resolve, reject) => {
+      const done = () => { resolve(); forget(); };
       if (info.status === 'closed') done();
-      this.listen((method) => { if (method === 'job/closed') done(); }, (error) => { reject(error); forget(); release(); });
+      this.listen((method) => { if (method === 'job/closed') done(); }, (error) => { reject(error); forget(); });
     });
     // A caller may wait for neither: the request in progress reports the end of the server.
-    this.exit.catch(() => {});
-    this.closed.catch(() => {});
+    this.#exit.catch(() => {});
+    this.#closed.catch(() => {});
   }
 
   get pid(): number {
     return this.info.pid;
+  }
+
+  /** Resolves when the command has ended and its output was read; processes that it started may live on. */
+  get exit(): Promise<Exit> {
+    return this.#awaited(this.#exit);
+  }
+
+  /** Resolves when nothing of the job is alive. */
+  get closed(): Promise<void> {
+    return this.#awaited(this.#closed);
+  }
+
+  /** A caller that asks for an end waits for it: until then this process stays alive. */
+  #awaited<T>(end: Promise<T>): Promise<T> {
+    const release = this.shelld.hold();
+    end.then(release, release);
+    return end;
   }
 
   /** Waits for the first of these facts. The end of the command, and of the time, ends every wait: see `reason`. */
@@ -94,17 +108,20 @@ export class Job implements AsyncDisposable {
    * Call question() first, use write() to type ahead, or give `ifWaiting`, the `question.waitId` of any answer.
    */
   async answer(line: string, options: QuestionOptions & { until?: Until | readonly Until[]; ifWaiting?: string } = {}): Promise<Answer> {
-    const { until = this.shelld.asks(options.kinds), ifWaiting = this.#questions.next(this.handle) } = options;
+    const asks = this.shelld.asks(options.kinds);
+    const ends = this.#asking === undefined ? asks : [{ command: this.#asking }, asks];
+    const { until = ends, ifWaiting = this.#questions.next(this.handle) } = options;
     const wait = waitParams(until, options);
     const params: JobWriteParams = { handle: this.handle, input: line, appendNewline: true, wait };
     if (ifWaiting !== undefined) params.ifWaiting = ifWaiting;
     const { outcome } = await this.shelld.request('job/write', params, options);
     this.#questions.answered();
+    if (outcome!.reason === 'command') this.#asking = undefined;
     return answerOf(this.#questions.note(outcome!, wait.until));
   }
 
   /** Writes text as it is, or with the options of job/write keys, pastes, mouse events, bytes, the end of input. */
-  async write(input: string | Omit<JobWriteParams, 'handle' | 'wait'>, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+  async write(input: string | Omit<JobWriteParams, 'handle' | 'wait'>, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     const params = typeof input === 'string' ? { input } : input;
     await this.shelld.request('job/write', { ...params, handle: this.handle } as JobWriteParams, { signal });
   }
@@ -114,31 +131,42 @@ export class Job implements AsyncDisposable {
     return this.write({ keys } as JobWriteParams);
   }
 
-  /** Runs a command in this shell, which keeps its directory, variables and functions. There is no time limit by default. */
-  async exec(command: string, options: ExecOptions = {}): Promise<JobExecResult> {
-    const { check, signal, ...params } = options;
-    const result = await this.shelld.request('job/exec', {
-      handle: this.handle, command, timeoutMs: null, onTimeout: 'interrupt', ...params,
-    }, { signal });
+  /**
+   * Runs a command in this shell (bash, zsh or fish), which keeps its directory, variables and functions. There is no time
+   * limit by default. With `input: true` a question of the command ends the call, too; then answer() waits for the
+   * command's end (`command` of its answer) or its next question.
+   */
+  async exec(command: string, options: ExecOptions = {}): Promise<ExecResult> {
+    const { check, signal, ...rest } = options;
+    const params = execParams(rest, this.shelld.asks());
+    const result = execResult(await this.shelld.request('job/exec', { handle: this.handle, command, ...params }, { signal }));
     this.#questions.note(result.outcome, params.wait?.until);
-    const timedOut = result.outcome.reason === 'timeout';
-    if (check && (result.exitCode !== 0 || timedOut)) {
-      const ended = { exitCode: result.exitCode, signal: null, stdout: result.output, stderr: '' };
+    const { exitCode, output, question, timedOut, outcome } = result;
+    this.#asking = question && result.commandId;
+    if (check && !question && (exitCode !== 0 || timedOut)) {
+      const ended = { exitCode, signal: outcome.job.exit?.signal ?? null, stdout: output, stderr: '' };
       throw new ExitError(command, ended, timedOut ? 'timeout' : undefined);
     }
     return result;
   }
 
+  /** Finds a pattern, or a text literally, in all output that is kept, of a closed job as well. A pattern has each line to itself, unless it has the flag s. */
+  search(what: RegExp | string, options: SearchOptions = {}): Promise<JobSearchResult> {
+    const { signal, ...params } = options;
+    const found = typeof what === 'string' ? { literal: what } : pattern(what);
+    return this.shelld.request('job/search', { ...params, ...found, handle: this.handle } as JobSearchParams, { signal });
+  }
+
   /** The terminal's screen. */
-  screen(params?: { signal?: AbortSignal; scrollback?: number }): Promise<ScreenText>;
-  screen(params: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal }): Promise<JobScreenResult>;
-  screen({ signal, ...params }: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal } = {}): Promise<JobScreenResult> {
+  screen(params?: { signal?: AbortSignal | undefined; scrollback?: number }): Promise<ScreenText>;
+  screen(params: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal | undefined }): Promise<JobScreenResult>;
+  screen({ signal, ...params }: Omit<JobScreenParams, 'handle'> & { signal?: AbortSignal | undefined } = {}): Promise<JobScreenResult> {
     return this.shelld.request('job/screen', { ...params, handle: this.handle }, { signal });
   }
 
   /** A picture of the terminal: the bytes of a PNG. */
-  async screenshot({ signal }: { signal?: AbortSignal } = {}): Promise<Uint8Array> {
-    const { png } = await this.screen({ format: 'png', signal: signal! });
+  async screenshot({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<Uint8Array> {
+    const { png } = await this.screen({ format: 'png', signal });
     return Buffer.from(png!, 'base64');
   }
 
@@ -176,9 +204,9 @@ export class Job implements AsyncDisposable {
   }
 
   /** The job's events of these names from now on. */
-  events(names: readonly Exclude<EventName, 'output'>[], { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Event, void, void> {
+  events(names: readonly Exclude<EventName, 'output'>[], { signal }: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<Event, void, void> {
     const methods = new Set<string>(names.map((name) => `job/${name}`));
-    return eventsOf((push, end) => {
+    return eventsOf(() => this.shelld.hold(), (push, end) => {
       const off = this.listen((method, params) => {
         if (methods.has(method)) push(method, params);
         if (method === 'job/closed') end();
@@ -194,7 +222,7 @@ export class Job implements AsyncDisposable {
   }
 
   /** Ends the job and everything that it has started: TERM, and after graceMs (5 s) KILL. Reports each process and how it ended. */
-  async kill(options: Omit<JobKillParams, 'handle' | 'group'> & { signal?: AbortSignal } = {}): Promise<KillReport> {
+  async kill(options: Omit<JobKillParams, 'handle' | 'group'> & { signal?: AbortSignal | undefined } = {}): Promise<KillReport> {
     const { signal, ...params } = options;
     return await this.shelld.request('job/kill', { ...params, handle: this.handle } as JobKillParams, { signal }) as KillReport;
   }
@@ -202,6 +230,11 @@ export class Job implements AsyncDisposable {
   /** Sends one signal, such as INT, by default to the terminal's foreground process group. */
   async signal(name: string, target?: SignalTarget): Promise<void> {
     await this.shelld.request('job/signal', { handle: this.handle, signal: name, ...(target && { target }) });
+  }
+
+  /** Interrupts the program: presses Ctrl-C on a terminal, and sends INT on pipes. It may go on: kill() ends it. */
+  interrupt(): Promise<void> {
+    return this.info.mode === 'pty' ? this.press('Ctrl-C') : this.signal('INT');
   }
 
   /** Ends the job with everything that it has started, unless that has ended already. */
@@ -232,11 +265,9 @@ export class Job implements AsyncDisposable {
     if (this.#reading) throw outputBusy(this.handle);
     this.#reading = true;
     this.#wanted.set('output', 1);
-    const release = this.shelld.hold();
     return () => {
       this.#reading = false;
       this.#wanted.delete('output');
-      release();
     };
   }
 

@@ -14,7 +14,7 @@ export interface OutputOptions {
   /** The effect of a reader that is slower than the job. Default block: the job waits. */
   whenSlow?: JobSubscribeParams['whenSlow'];
   /** Ends the reading with an exception. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** A piece of output. */
@@ -99,7 +99,9 @@ export async function* readOutput(job: Job, options: ReadOptions): AsyncGenerato
       // The events of an end that was sent before do not come again: then the offsets say where it is.
       if (queue.length === 0 && reachedEnd()) return;
       if (queue.length === 0) {
+        const release = job.shelld.hold();
         await new Promise<void>((resolve) => { wake = resolve; });
+        release();
         continue;
       }
       const chunk = queue.shift();
@@ -154,47 +156,61 @@ async function* readStored(job: Job, { stream, from = 'start', signal }: OutputO
 export interface LineOptions extends OutputOptions {
   /** Whether escape sequences, such as colours, are removed. Default true. */
   plain?: boolean;
+  /** A longer line is broken, so that one without end takes no more memory than this. Default 1 MiB; at least 4. */
+  maxLineBytes?: number;
 }
 
-/** The length at which a line is broken, so that memory stays flat. */
-const longestLine = 1 << 20;
+/** The unfinished line of a stream. */
+interface Begun {
+  pieces: string[];
+  bytes: number;
+  /** It is the rest of a line that was broken. */
+  broken: boolean;
+}
 
 /** Reads lines without their ends; those of stdout and of stderr are put together by themselves. */
-export async function* readLines(job: Job, { plain = true, ...options }: LineOptions): AsyncGenerator<string, void, void> {
-  const begun: Partial<Record<Stream, string[]>> = {}; // the pieces of the last line of each stream
+export async function* readLines(job: Job, { plain = true, maxLineBytes = 1 << 20, ...options }: LineOptions): AsyncGenerator<string, void, void> {
+  const max = Math.max(maxLineBytes, 4); // the longest character
+  const begun: Partial<Record<Stream, Begun>> = {};
   const clean = (line: string) => plain ? stripVTControlCharacters(line) : line;
-  const take = (rest: string[]) => rest.splice(0).join('');
+  const ended = (line: string) => line.endsWith('\r') ? line.slice(0, -1) : line;
+  const take = (stream: Stream, broken = false) => {
+    const line = begun[stream]!.pieces.join('');
+    begun[stream] = { pieces: [], bytes: 0, broken };
+    return line;
+  };
+  // Adds to the line of a stream, and returns the rest of what exceeds it.
+  const add = (stream: Stream, text: string) => {
+    const line = begun[stream]!;
+    const [piece, bytes] = cut(text, max - line.bytes);
+    line.pieces.push(piece);
+    line.bytes += bytes;
+    return text.slice(piece.length);
+  };
   for await (const { stream, text, gap } of readOutput(job, options)) {
-    const rest = begun[stream] ??= [];
-    const [first, ...lines] = ((gap ? gapText(gap) : '') + text).split('\n');
-    rest.push(first!);
-    for (const line of lines) {
-      for (const piece of broken(take(rest).replace(/\r$/, ''))) yield clean(piece);
-      rest.push(line);
-    }
-    if (rest.reduce((length, piece) => length + piece.length, 0) > longestLine + 1) {
-      const pieces = broken(take(rest), 1); // its last character may be the CR of its end
-      rest.push(pieces.pop()!);
-      for (const piece of pieces) yield clean(piece);
+    begun[stream] ??= { pieces: [], bytes: 0, broken: false };
+    const lines = ((gap ? gapText(gap) : '') + text).split('\n');
+    const last = lines.length - 1;
+    for (const [i, line] of lines.entries()) {
+      if (i > 0 && i < last && line.length * 3 <= max) {
+        yield clean(ended(line)); // as nearly all are
+        continue;
+      }
+      for (let rest = add(stream, line); rest !== ''; rest = add(stream, rest)) yield clean(take(stream, true));
+      if (i === last) break;
+      const { broken } = begun[stream]!;
+      const end = ended(take(stream));
+      if (end !== '' || !broken) yield clean(end);
     }
   }
-  for (const rest of Object.values(begun)) {
-    const line = take(rest);
-    if (line !== '') for (const piece of broken(line.replace(/\r$/, ''))) yield clean(piece);
-  }
+  for (const [stream, { bytes }] of Object.entries(begun)) if (bytes > 0) yield clean(ended(take(stream as Stream)));
 }
 
-/** A line in pieces of the longest length; the last may have so much more. None begins within a character. */
-function broken(line: string, more = 0): string[] {
-  const pieces: string[] = [];
-  let at = 0;
-  while (line.length - at > longestLine + more) {
-    const last = line.charCodeAt(at + longestLine - 1);
-    const end = at + longestLine - (last >= 0xd800 && last < 0xdc00 ? 1 : 0);
-    pieces.push(line.slice(at, end));
-    at = end;
-  }
-  return [...pieces, line.slice(at)];
+/** The beginning of a text that fits into so many bytes, in whole characters, and how many bytes it has. */
+function cut(text: string, room: number): [string, number] {
+  if (text.length * 3 <= room) return [text, Buffer.byteLength(text)];
+  const { read, written } = new TextEncoder().encodeInto(text.slice(0, room), new Uint8Array(room));
+  return [text.slice(0, read), written];
 }
 
 /** Output that is not kept is never left out in silence; the server's files have the same words. */

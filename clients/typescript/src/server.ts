@@ -8,7 +8,7 @@ export interface ServerOptions {
   /** Its arguments. */
   args?: readonly string[];
   /** Its environment. Default: that of this process. `options.env` selects the variables that jobs inherit. */
-  env?: NodeJS.ProcessEnv;
+  env?: Record<string, string | undefined>;
   /** Receives the server's stderr. */
   onLog?: (text: string) => void;
 }

@@ -6,8 +6,7 @@ import { eventsOf, type Event, type EventMethod } from './events.js';
 import { Job } from './job.js';
 import type {
   Condition, ConfirmOutcome, EventName, ExitReason, InitializeParams, InputKind, InitializeResult, JobRunParams, JobRunResult,
-  JobStartParams, JobStartResult,
-  Notifications, Requests, ServerRequests,
+  JobStartParams, JobStartResult, Notifications, Requests, ServerRequests, WhenSlow,
 } from './protocol.js';
 import { ServerProcess, type ServerOptions } from './server.js';
 
@@ -27,7 +26,7 @@ export interface Callbacks {
 /** The params of initialize, the start of the server, and questions to a person. */
 export interface ConnectOptions extends Omit<InitializeParams, 'protocolVersion' | 'capabilities' | '_meta'>, ServerOptions, Callbacks {
   /** Gives up connecting, and ends the server. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** How long the server may take to answer. Default 20 s. */
   connectTimeoutMs?: number;
 }
@@ -40,10 +39,14 @@ const methodNotFound = -32601;
 type CommandMembers = 'command' | 'argv';
 
 export interface RunOptions extends Omit<JobRunParams, CommandMembers | '_meta'> {
+  /** Milliseconds until onTimeout (default: kill) applies. Default: null, no limit. */
+  timeoutMs?: number | null;
+  /** Bytes of output per stream in the result; of more, head and tail are kept. Default: 1 MiB. */
+  maxBytes?: number;
   /** Whether an exit code other than 0 is an ExitError. */
   check?: boolean;
   /** Ends the command with everything that it has started. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 export interface StartOptions extends Omit<JobStartParams, CommandMembers | 'events' | 'wait' | '_meta'> {
@@ -53,9 +56,9 @@ export interface StartOptions extends Omit<JobStartParams, CommandMembers | 'eve
    * The treatment of output without a reader. Default spool: it is kept, of more than 64 MiB the first
    * and the newest. With block the job waits for its reader from the first MiB on, so that nothing is lost.
    */
-  whenSlow?: JobStartParams['whenSlow'];
+  whenSlow?: WhenSlow;
   /** Gives up the start. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** How a command has ended. */
@@ -74,6 +77,10 @@ export interface RunResult extends CommandResult {
   timedOut: boolean;
   /** The output lacks its middle: each stream keeps `maxBytes` (1 MiB), head and tail. `raw.truncated` says how much is missing. */
   truncated: boolean;
+  /** The handle of its job, for `request('job/kill', { handle })` if something of it runs on. */
+  job: number;
+  /** Something of it runs on: what it left running, or itself (`onTimeout: 'background'`). */
+  background: boolean;
   /** The answer as it came. */
   raw: JobRunResult;
 }
@@ -164,7 +171,7 @@ export class Shelld implements AsyncDisposable {
     const result: RunResult = {
       ok: raw.exit?.code === 0 && raw.exit.reason === 'exited' && !raw.timedOut, exitCode: raw.exit?.code ?? null, signal: raw.exit?.signal ?? null,
       stdout: raw.stdout ?? raw.output ?? '', stderr: raw.stderr ?? '', timedOut: raw.timedOut,
-      truncated: raw.truncated !== undefined, raw,
+      truncated: raw.truncated !== undefined, job: raw.job.handle, background: raw.job.status !== 'closed', raw,
     };
     if (check && !result.ok) throw new ExitError(commandText(command), result, raw.exit?.reason);
     return result;
@@ -214,12 +221,11 @@ export class Shelld implements AsyncDisposable {
   }
 
   /** The notifications of the server from now on: those of jobs with the option events, or of `options.events`. */
-  events({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Event, void, void> {
-    return eventsOf((push, end) => {
+  events({ signal }: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<Event, void, void> {
+    return eventsOf(() => this.hold(), (push, end) => {
       const listener: Route = { event: push, ended: (error) => end(error instanceof ShelldError && error.kind === 'closed' ? undefined : error) };
-      const release = this.hold();
       this.#listeners.add(listener);
-      return () => { this.#listeners.delete(listener); release(); };
+      return () => this.#listeners.delete(listener);
     }, signal);
   }
 

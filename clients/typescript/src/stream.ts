@@ -33,7 +33,7 @@ export function readable(job: Job, { signal, ...options }: ReadableOptions): Rea
 export function writable(job: Job): WritableStream<string | Uint8Array> {
   return new WritableStream({
     // The types of Node 20 lack the signal, which aborts with the stream.
-    async write(chunk, { signal }: WritableStreamDefaultController & { signal?: AbortSignal }) {
+    async write(chunk, { signal }: WritableStreamDefaultController & { signal?: AbortSignal | undefined }) {
       const bytes = Buffer.from(chunk as Uint8Array);
       const length = Math.min(pieceBytes, job.shelld.server.limits.inputQueueBytes);
       for (let begin = 0; begin < bytes.length; begin += length) {

@@ -1,4 +1,4 @@
-import type { Condition, Exit, InputKind, JobState, Outcome, OutcomeReason, OutcomeScreen, Wait, WaitingForInput } from './protocol.js';
+import type { Condition, Exit, InputKind, JobState, Outcome, OutcomeReason, OutcomeScreen, ShellCommand, Wait, WaitingForInput } from './protocol.js';
 
 /** A condition of the protocol, where a pattern may be a RegExp; or a RegExp alone. */
 export type Until = RegExp | Condition | (Omit<Extract<Condition, { pattern: string }>, 'pattern' | 'flags'> & { pattern: RegExp });
@@ -7,10 +7,10 @@ export interface WaitOptions {
   /** How long to wait; null: for ever. Default 30 s. The answer's reason is then timeout. */
   timeoutMs?: number | null;
   /** Withdraws the request. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Whether the answer has the screen in place of the output. */
   screen?: boolean;
-  /** From where output counts. Default: the output that no wait has returned yet. */
+  /** From where output counts. Default: the output that no wait has returned yet; of answer() the output after the line. */
   from?: Wait['from'];
   /** How many bytes of output the answer has at most. Default 16384. */
   maxBytes?: number;
@@ -45,6 +45,12 @@ export interface Answer {
   exit: Exit | undefined;
   /** null: it has not ended, or a signal ended it. */
   exitCode: number | null;
+  /** The signal that ended it; null: it has not ended, or has an exit code. */
+  signal: string | null;
+  /** Whether it has not ended. */
+  running: boolean;
+  /** With the condition `command`, that of exec(): how it ended. */
+  command: ShellCommand | undefined;
   /** The match of a pattern or a port. */
   match: Outcome['match'];
   /** The rows of the screen, with the option screen. */
@@ -73,16 +79,16 @@ function conditions(until: Until | readonly Until[]): Condition[] {
   });
 }
 
-/** The flags g, y, d and v have no meaning for a wait. */
-function pattern({ source, flags }: RegExp): Extract<Condition, { pattern: string }> {
+/** The flags g, y, d and v have no meaning for the server. */
+export function pattern({ source, flags }: RegExp): Extract<Condition, { pattern: string }> {
   return { pattern: source, flags: flags.replace(/[^imsu]/g, '') };
 }
 
 export function answerOf(outcome: Outcome): Answer {
-  const { reason, index, match, screen, output, job } = outcome;
+  const { reason, index, match, screen, output, job, command } = outcome;
   const question = job.waitingForInput?.waiting ? job.waitingForInput : undefined;
   return {
-    reason, index, match, screen, job, question,
+    reason, index, match, screen, job, question, command,
     text: Object.values(output).map((stream) => stream?.text ?? '').join(''),
     stdout: output.pty?.text ?? output.stdout?.text ?? '',
     stderr: output.stderr?.text ?? '',
@@ -91,5 +97,7 @@ export function answerOf(outcome: Outcome): Answer {
     prompt: question?.prompt ?? '',
     exit: job.exit,
     exitCode: job.exit?.code ?? null,
+    signal: job.exit?.signal ?? null,
+    running: job.exit === undefined,
   };
 }

@@ -215,9 +215,12 @@ test('the death of this process ends every job', async (t) => {
   await soon(holders.gone, 'the end of the processes');
 });
 
-test('a program that forgets to close its client ends', async (t) => {
-  if (runtime('')[1].length > 1 || 'Bun' in globalThis) return t.skip('streams of processes have no unref in this runtime');
-  const { stdout, code } = await soon(output(start(program('test/forgets.js'))), 'the program');
-  assert.equal(stdout, 'done\n');
-  assert.equal(code, 0);
-});
+for (const way of ['run', 'job', 'reader', 'exit', 'closed', 'lines', 'events', 'all']) {
+  test(`a program that forgets to close its client ends, and not too early: ${way}`, async (t) => {
+    const holders = way === 'job' ? new Holders(t) : undefined;
+    const { stdout, code } = await soon(output(start(program('test/forgets.js'), way, holders?.path ?? '')), 'the program');
+    assert.equal(stdout, 'done\n');
+    assert.equal(code, 0);
+    if (holders) await soon(holders.gone, 'the end of its job');
+  });
+}

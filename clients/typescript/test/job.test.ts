@@ -98,7 +98,70 @@ test('a shell remembers, and checks its commands if asked', async (t) => {
   assert.deepEqual([(await shell.exec('f')).output, (await shell.exec('false')).exitCode], ['f in /\n', 1]);
   await assert.rejects(shell.exec('false', { check: true }), /false ended with exit code 1/);
   const late = await shell.exec('sleep 1000', { timeoutMs: 100 });
-  assert.deepEqual([late.finished, late.interrupted, late.exitCode], [true, true, 130]);
+  assert.deepEqual([late.finished, late.interrupted, late.timedOut, late.exitCode], [true, true, true, 130]);
+});
+
+test('exec says what became of the command', async (t) => {
+  const shelld = await client(t);
+  await using shell = await shelld.shell();
+  await shell.exec('true'); // the shell has begun
+  const busy = shell.exec('(echo begun; exec sleep 1000)');
+  await shell.wait(/^begun/m);
+  const late = await shell.exec('touch never', { timeoutMs: 50 });
+  assert.deepEqual([late.ran, late.finished, late.timedOut, late.exitCode], [false, true, true, null]);
+  await shell.interrupt();
+  const stopped = await busy;
+  assert.deepEqual([stopped.ran, stopped.finished, stopped.interrupted, stopped.timedOut, stopped.exitCode], [true, true, false, false, 130]);
+  const cut = await shell.exec('seq 1000', { maxBytes: 100 });
+  assert.ok(cut.truncated && cut.output.length < 200);
+  assert.deepEqual([cut.ran, cut.interrupted, cut.timedOut, cut.question], [true, false, false, undefined]);
+  const last = await shell.exec('exit 4');
+  assert.deepEqual([last.finished, last.exitCode], [true, 4]);
+});
+
+test('exec: a command that asks is answered, and goes on', async (t) => {
+  const shelld = await client(t);
+  await using shell = await shelld.shell();
+  const asks = await shell.exec('read -p "a? " a; read -p "b? " b; echo "$a $b"; (exit 6)', { input: true, check: true });
+  assert.deepEqual([asks.finished, asks.exitCode, asks.question?.prompt], [false, null, 'a?']);
+  const again = await shell.answer('1');
+  assert.deepEqual([again.reason, again.prompt, again.command], ['input', 'b?', undefined]);
+  const done = await shell.answer('2');
+  assert.deepEqual([done.reason, done.command?.commandId, done.command?.exitCode], ['command', asks.commandId, 6]);
+  assert.match(done.text, /^1 2\n/);
+  await assert.rejects(shell.answer('3'), ({ kind }: ShelldError) => kind === 'inputNotExpected'); // not into the prompt
+});
+
+test('interrupt on a terminal and on pipes; an answer has the signal', async (t) => {
+  const shelld = await client(t);
+  for (const mode of ['pty', 'pipe'] as const) {
+    await using job = await shelld.start('exec sleep 1000', { mode });
+    const before = await job.wait({ exit: true }, { timeoutMs: 0 });
+    assert.deepEqual([before.running, before.signal], [true, null]);
+    await job.interrupt();
+    const after = await job.wait({ exit: true });
+    assert.deepEqual([after.running, after.signal, after.exitCode], [false, 'SIGINT', null]);
+  }
+});
+
+test('search finds patterns and texts', async (t) => {
+  const shelld = await client(t);
+  const job = await shelld.start(`printf 'one.two\nONE 22\n'`, { mode: 'pipe' });
+  await job.closed;
+  const lines = async (what: RegExp | string) => (await job.search(what, { maxMatches: 5 })).matches.map(({ line, groups }) => [line, ...groups ?? []]);
+  assert.deepEqual(await lines(/^one (\d+)$/i), [['ONE 22', '22']]);
+  assert.deepEqual(await lines(/one/gi), [['one.two'], ['ONE 22']]);
+  assert.deepEqual(await lines('e.t'), [['one.two']]);
+});
+
+test('run says what it has left running', async (t) => {
+  const shelld = await client(t);
+  assert.equal((await shelld.run('echo all')).background, false);
+  const holders = new Holders(t);
+  const left = await shelld.run(`exec 9>${holders.path}; sleep 1000 & echo begun`);
+  assert.deepEqual([left.exitCode, left.stdout, left.background], [0, 'begun\n', true]);
+  await shelld.request('job/kill', { handle: left.job });
+  await soon(holders.gone, 'the end of what it left');
 });
 
 test('screen, picture and size', async (t) => {

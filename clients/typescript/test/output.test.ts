@@ -164,3 +164,13 @@ test('one reader at a time; a reader can be aborted', async (t) => {
     break;
   }
 });
+
+test('lines: a longer line is broken at maxLineBytes, between characters', async (t) => {
+  const shelld = await client(t);
+  const job = await shelld.start(`yes é | tr -d '\\n' | head -c 200000; echo; echo last; printf 'xyz'`, { mode: 'pipe' });
+  for (const [maxLineBytes, most] of [[10_001, 10_000], [1, 4]] as const) {
+    const lines: string[] = [];
+    for await (const line of job.lines({ maxLineBytes })) lines.push(line);
+    assert.deepEqual(lines, [...Array<string>(200_000 / most).fill('é'.repeat(most / 2)), 'last', 'xyz']);
+  }
+});
