@@ -28,6 +28,9 @@ var execFaults = []fault{
 	}), set("finished", true))},
 	{name: "omits that a command is queued", word: "queued", says: "/queued: expected", hooks: inside("result", result("job/exec").has("queued"), unset("queued"))},
 	{name: "omits that a command was interrupted", word: "interrupted", says: "/interrupted: expected", hooks: inside("result", result("job/exec").has("interrupted"), unset("interrupted"))},
+	{name: "omits that a command was dropped", word: "dropped: true", says: "/dropped: expected", hooks: inside("result", result("job/exec").has("dropped"), unset("dropped"))},
+	{name: "reports a command that never began as interrupted", word: "dropped: true", says: "/interrupted: expected", hooks: inside("result", result("job/exec").has("dropped"), set("interrupted", true))},
+	{name: "omits the foreground process of a running command", word: "foreground: {", says: "/foreground: expected", hooks: inside("result", result("job/exec").has("foreground"), unset("foreground"))},
 	{name: "omits that a command was killed", word: "killed", says: "/killed: expected", hooks: inside("result", result("job/exec").has("killed"), unset("killed"))},
 	{name: "does not kill a command that survives interrupts", word: "onTimeout: \"kill\"", says: "/exitCode: expected|/finished: expected", hooks: editRequest("job/exec", func(params map[string]any) bool {
 		if params["onTimeout"] != "kill" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"shelld.dev/shelld/jobs/internal/plain"
@@ -269,7 +270,20 @@ func (p *shellPart) execLate(r *execReq, now time.Time) {
 func (p *shellPart) answerLate(r *execReq) {
 	r.answered = true
 	o := p.waits.outcome(p.execWait(r, p.startOf(r)), "timeout", -1)
-	r.reply.ok(ExecResult{Outcome: o, Command: p.cleanCommand(*r.command), Output: Range{From: p.end0(), To: p.end0()}, Interrupt: r.stopped})
+	never := r.command.Finished
+	p.answerBusy(r, ExecResult{Outcome: o, Command: p.cleanCommand(*r.command), Output: Range{From: p.end0(), To: p.end0()}, Interrupt: r.stopped && !never, Dropped: never})
+}
+
+// answerBusy answers a request whose command has not ended or was dropped. The answer names the process in the
+// foreground, which the shell is busy with.
+func (p *shellPart) answerBusy(r *execReq, res ExecResult) {
+	term, leader := p.j.term, p.j.info.PID
+	p.j.background(func() { // /proc may be slow
+		if f, err := term.Foreground(leader); err == nil {
+			res.Foreground = p.j.redaction.foreground(f)
+		}
+		r.reply.ok(res)
+	})
 }
 
 // startOf returns the offset at which the reported output of a command begins.
@@ -329,8 +343,11 @@ func (p *shellPart) execOver(r *execReq, o Outcome) {
 	c := *r.command
 	res := ExecResult{Outcome: o, Command: p.cleanCommand(c), Output: c.Output, Interrupt: r.stopped, Killed: r.killed.Load()}
 	res.Replaced = p.watch.replaced && c.Finished && c.ExitCode == nil && o.Reason != "exit"
+	res.LineEnd = r.stopped && p.watch.kind != shellmark.Fish && c.ExitCode != nil && *c.ExitCode == 128+int(syscall.SIGINT)
 	if !c.Finished {
 		res.Output.To = p.end0()
+		p.answerBusy(r, res)
+		return
 	}
 	if c.ExitCode == nil || *c.ExitCode != 126 && *c.ExitCode != 127 {
 		r.reply.ok(res)

@@ -17,7 +17,7 @@ func TestExecLateHanded(t *testing.T) {
 		first []string // the shell's marks before an interrupt is sent
 		then  []string // its marks after that; nil: no interrupt is sent
 		exit  int      // -1: none
-		late  bool     // it is reported as interrupted
+		late  bool     // it is reported as interrupted, or dropped if it has no exit status
 	}{
 		{"it begins", []string{"L;1;0", "B;1"}, []string{"E;1;130;/", "R"}, 130, true},
 		{"it ends at once", []string{"L;1;0", "B;1", "E;1;0;/", "R"}, nil, 0, false},
@@ -45,7 +45,7 @@ func TestExecLateHanded(t *testing.T) {
 			}
 			r := must(t, one)
 			reason := map[bool]string{true: "timeout", false: "command"}[c.late]
-			if exit := r.Command.ExitCode; r.Outcome.Reason != reason || r.Interrupt != c.late || !r.Command.Finished || (exit == nil) != (c.exit < 0) || exit != nil && *exit != c.exit {
+			if exit := r.Command.ExitCode; r.Outcome.Reason != reason || r.Interrupt != (c.late && c.exit >= 0) || r.Dropped != (c.exit < 0) || !r.Command.Finished || (exit == nil) != (c.exit < 0) || exit != nil && *exit != c.exit {
 				t.Errorf("%+v", r)
 			}
 			s.runsThrough(2, "echo two")
@@ -165,4 +165,24 @@ func TestExecReadsBesideOthers(t *testing.T) {
 		s.tells("E;1;130;/", "H;2;0")
 		s.ended(one, 1, 130)
 	})
+}
+
+// The result of a command that goes on names the process that the shell waits for, and so does that of a command behind
+// it that was dropped.
+func TestExecTellsTheForeground(t *testing.T) {
+	m := startReal(t, Options{})
+	j := startShell(t, m, "bash", nil)
+	p := beginAsleep(t, j, ExecOptions{Interrupt: true})
+	for _, interrupt := range []bool{false, true} {
+		late, err := j.Exec(ExecOptions{Command: "echo never", Wait: execWait(0), Interrupt: interrupt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := must(t, late)
+		if r.Dropped != interrupt || r.Command.Finished != interrupt || r.Interrupt || r.Foreground == nil || r.Foreground.PID == j.info.PID {
+			t.Errorf("%+v, %+v", r, r.Foreground)
+		}
+	}
+	p.Cancel()
+	refused(t, p, CodeCanceled)
 }

@@ -221,13 +221,16 @@ type ExecOptions struct {
 
 // An ExecResult is the result of a command.
 type ExecResult struct {
-	Outcome   Outcome      // of the wait; the reason is "command" with index -1 for the command's own end
-	Command   ShellCommand // as far as it is known
-	Output    Range        // of the terminal's stream: the command's output so far; Excerpt has the text
-	Interrupt bool         // it was interrupted because of its timeout
-	Killed    bool         // processes of it were killed because interrupts did not end it
-	Replaced  bool         // it has ended because another program has replaced the shell
-	Hint      *Hint        // why the shell could not run it (status 126 or 127); nil = not known
+	Outcome    Outcome      // of the wait; the reason is "command" with index -1 for the command's own end
+	Command    ShellCommand // as far as it is known
+	Output     Range        // of the terminal's stream: the command's output so far; Excerpt has the text
+	Interrupt  bool         // it was interrupted because of its timeout, or will be when it begins
+	Dropped    bool         // it had not begun at its timeout and will never run
+	Killed     bool         // processes of it were killed because interrupts did not end it
+	Replaced   bool         // it has ended because another program has replaced the shell
+	LineEnd    bool         // the shell has written a line end behind it, since an interrupt has ended it
+	Foreground *Process     // in the foreground if the command has not ended or was dropped; nil = not known
+	Hint       *Hint        // why the shell could not run it (status 126 or 127); nil = not known
 }
 
 // An Input is the input that a client types: the text, then the keys (or Send in their place), then the line end, then

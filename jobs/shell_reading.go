@@ -22,15 +22,30 @@ func (s *shellWatch) needsReading() bool {
 	return p == shellmark.PhaseBeginning || p == shellmark.PhaseReady && s.session.Typing()
 }
 
-// missesEnd reports whether the shell may have reported the end of the running command, and an interrupt may have
-// discarded that mark, while a request waits for it. Such a request would wait forever. The interrupt may have been
-// sent before the server knew that the command runs.
+// missesEnd reports whether the end of the running command may have come without a mark, while a request waits for it.
+// Such a request would wait forever.
 func (p *shellPart) missesEnd() bool {
 	s := p.watch
-	if s == nil || s.session.Phase() != shellmark.PhaseRunning || s.askedAt.After(s.struckAt) || !s.struckAt.After(s.current.StartedAt.Add(-interruptTime)) {
+	if s == nil || s.session.Phase() != shellmark.PhaseRunning || !p.losesEnd() && !p.hidesEnd() {
 		return false
 	}
 	return len(s.queue)+len(s.tasks) > 0 || p.waits.waitsFor(UntilCommand)
+}
+
+// losesEnd reports whether an interrupt may have discarded the mark. It may have been sent before the server knew that
+// the command runs.
+func (p *shellPart) losesEnd() bool {
+	s := p.watch
+	return !s.askedAt.After(s.struckAt) && s.struckAt.After(s.current.StartedAt.Add(-interruptTime))
+}
+
+// hidesEnd reports whether the command may have removed the hooks that write the mark, as PS1='$ '; unset
+// PROMPT_COMMAND does in bash: the line editor is on while the shell itself is in the foreground. Another reason is that
+// the command reads a line (read -e), so the shell is asked once for each command. The other shells have more hooks,
+// and zsh may read a line (vared -M) with other keys than the question's.
+func (p *shellPart) hidesEnd() bool {
+	s, front := p.watch, p.j.info.Foreground
+	return s.kind == shellmark.Bash && !s.askedAt.After(s.current.StartedAt) && p.editsLines() && (front == nil || front.PID == p.j.info.PID)
 }
 
 // reviewReading sets the shell to ready if a probe shows that it reads a line, and that this is not the rest of an

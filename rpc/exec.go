@@ -79,7 +79,7 @@ func execResult(j *jobs.Job, res jobs.ExecResult, wait *jobs.WaitSpec, tells boo
 	c := &res.Command
 	w := schema.JobExecResult{
 		Outcome: outcome(res.Outcome), ExitCode: int64Ptr(c.ExitCode), Cwd: optional(c.Cwd), DurationMs: commandMillis(c),
-		CommandID: c.ID, Finished: c.Finished, Interrupted: optional(res.Interrupt), Killed: optional(res.Killed), Replaced: optional(res.Replaced), Hint: hint(res.Hint),
+		CommandID: c.ID, Finished: c.Finished, Interrupted: optional(res.Interrupt), Dropped: optional(res.Dropped), Killed: optional(res.Killed), Replaced: optional(res.Replaced), Foreground: process(res.Foreground), Hint: hint(res.Hint),
 	}
 	if c.StartedAt.IsZero() {
 		w.Queued = optional(!c.Finished)
@@ -87,6 +87,9 @@ func execResult(j *jobs.Job, res jobs.ExecResult, wait *jobs.WaitSpec, tells boo
 	}
 	out := quotation{plain: true, maxBytes: wait.MaxBytes, mark: !wait.Unmarked}.quote(j, jobs.PTY, res.Output)
 	w.Output, w.Truncated = or(out.text, ""), out.truncated
+	if res.LineEnd && w.Output == "\n" {
+		w.Output = "" // the command has written nothing
+	}
 	w.Range = outputRange(res.Output, true)
 	return w
 }

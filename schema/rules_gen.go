@@ -3316,6 +3316,8 @@ var ruleJobExecOfResult = rule{
 			ref: &ruleCommonOfCommandID}},
 		{"cwd", &rule{
 			types: isString}},
+		{"dropped", &rule{
+			types: isBoolean}},
 		{"durationMs", &rule{
 			types:   isInteger,
 			minimum: &bound{0},
@@ -3326,6 +3328,8 @@ var ruleJobExecOfResult = rule{
 			maximum: &bound{4294967295}}},
 		{"finished", &rule{
 			types: isBoolean}},
+		{"foreground", &rule{
+			ref: &ruleCommonOfProcess}},
 		{"hint", &rule{
 			ref: &ruleCommonOfHint}},
 		{"interrupted", &rule{

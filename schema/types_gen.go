@@ -2824,8 +2824,12 @@ type JobExecResult struct {
 	Finished bool `json:"finished"`
 	// Whether the command is still in line and has not begun. Absent if not.
 	Queued *bool `json:"queued,omitempty"`
-	// Whether the command was interrupted, or taken out of line, because timeoutMs had
-	// passed. Absent if not.
+	// Whether the command had not begun when timeoutMs passed, and was taken out of line
+	// (onTimeout interrupt or kill): nothing of it has run, and it never will. Absent if
+	// not.
+	Dropped *bool `json:"dropped,omitempty"`
+	// Whether the command was interrupted because timeoutMs had passed; with queued: it will
+	// be as soon as it begins. Absent if not.
 	Interrupted *bool `json:"interrupted,omitempty"`
 	// Whether processes of the command were killed, because interrupts had not ended it
 	// (onTimeout kill). Absent if not.
@@ -2836,6 +2840,10 @@ type JobExecResult struct {
 	// The place of output in the stream pty, in raw bytes, as far as it had come. Absent if
 	// the command has not begun.
 	Range *OutputRange `json:"range,omitempty"`
+	// The process in the terminal's foreground, if the command has not ended or was dropped:
+	// what the shell is busy with. The shell itself runs a builtin command, a function or
+	// its start-up files, or waits for input. Absent otherwise, and if unknown.
+	Foreground *Process `json:"foreground,omitempty"`
 	// Why the shell could not run the command; absent if it could, or if unknown.
 	Hint *Hint `json:"hint,omitempty"`
 	// True if this is the answer of an earlier request with the same key, and nothing was

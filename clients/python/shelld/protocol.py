@@ -3238,9 +3238,13 @@ class JobExecResult(TypedDict):
     queued: NotRequired[bool]
     """Whether the command is still in line and has not begun. Absent if not."""
 
+    dropped: NotRequired[bool]
+    """Whether the command had not begun when timeoutMs passed, and was taken out of line (onTimeout interrupt
+    or kill): nothing of it has run, and it never will. Absent if not."""
+
     interrupted: NotRequired[bool]
-    """Whether the command was interrupted, or taken out of line, because timeoutMs had passed. Absent if
-    not."""
+    """Whether the command was interrupted because timeoutMs had passed; with queued: it will be as soon as it
+    begins. Absent if not."""
 
     killed: NotRequired[bool]
     """Whether processes of the command were killed, because interrupts had not ended it (onTimeout kill).
@@ -3253,6 +3257,11 @@ class JobExecResult(TypedDict):
     range: NotRequired[OutputRange]
     """The place of output in the stream pty, in raw bytes, as far as it had come. Absent if the command has
     not begun."""
+
+    foreground: NotRequired[Process]
+    """The process in the terminal's foreground, if the command has not ended or was dropped: what the shell
+    is busy with. The shell itself runs a builtin command, a function or its start-up files, or waits for
+    input. Absent otherwise, and if unknown."""
 
     hint: NotRequired[Hint]
     """Why the shell could not run the command; absent if it could, or if unknown."""

@@ -2916,8 +2916,13 @@ export type JobExecResult = {
   /** Whether the command is still in line and has not begun. Absent if not. */
   queued?: boolean;
   /**
-   * Whether the command was interrupted, or taken out of line, because timeoutMs had passed. Absent
-   * if not.
+   * Whether the command had not begun when timeoutMs passed, and was taken out of line (onTimeout
+   * interrupt or kill): nothing of it has run, and it never will. Absent if not.
+   */
+  dropped?: boolean;
+  /**
+   * Whether the command was interrupted because timeoutMs had passed; with queued: it will be as
+   * soon as it begins. Absent if not.
    */
   interrupted?: boolean;
   /**
@@ -2935,6 +2940,12 @@ export type JobExecResult = {
    * command has not begun.
    */
   range?: OutputRange;
+  /**
+   * The process in the terminal's foreground, if the command has not ended or was dropped: what the
+   * shell is busy with. The shell itself runs a builtin command, a function or its start-up files,
+   * or waits for input. Absent otherwise, and if unknown.
+   */
+  foreground?: Process;
   /** Why the shell could not run the command; absent if it could, or if unknown. */
   hint?: Hint;
   /**

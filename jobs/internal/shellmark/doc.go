@@ -37,8 +37,8 @@
 //     last command; break and continue outside a loop print no error.
 //   - bash: the output of users' DEBUG traps and of set -v for our own hook comes before Ended. If a command clears
 //     PROMPT_COMMAND or PROMPT_EOL_MARK, its own end is reported later, after the output of the code that it set; if
-//     it also sets PS1, not at all. After "exec 2>file" or "shopt -u promptvars" typed commands are not reported, only
-//     ours.
+//     it also sets PS1, only in answer to the next HiddenTrigger. After "exec 2>file" or "shopt -u promptvars" typed
+//     commands are not reported, only ours.
 //   - bash: the output of "set -x" for an eval has an additional +. If PS1 is exported, it contains names of our
 //     variables, but not the nonce.
 //   - zsh: names of directories with control characters are reported as the prompt shows them, if the hook that

@@ -338,20 +338,24 @@ __shelld_retrap() {
 	__shelld_j=''
 }
 
-# The key that runs hidden code. Bash itself restores $? after a key.
+# The key that runs hidden code, with the status at the prompt. Bash itself restores $? after a key.
 __shelld_hidden() {
 	builtin local - __shelld_w
 	builtin local -a __shelld_line
 	builtin set +aefuvxCkET
 	__shelld_read || builtin return 0
-	__shelld_became
+	__shelld_became "$1"
 	builtin eval "${__shelld_line:-:} && :" >/dev/null && : # && :, so that a failure runs no ERR trap
 	__shelld_tell "H;${__shelld_w:1};$?;1"
 }
 
-# became reports what happened to the last command. A command that was loaded and has not begun never runs.
+# became STATUS reports what happened to the last command, whose status is STATUS if it has ended. A command that was
+# loaded and has not begun never runs.
 __shelld_became() {
-	if [[ ! $__shelld_s ]]; then
+	if [[ ${__shelld_g[0]} ]] && ! __shelld_hooked; then
+		__shelld_ended_in "$1"
+		__shelld_prompt
+	elif [[ ! $__shelld_s ]]; then
 		__shelld_tell "$__shelld_a"
 	elif [[ ${__shelld_g[0]} ]]; then
 		__shelld_tell "B;$__shelld_s"
@@ -365,6 +369,12 @@ __shelld_became() {
 		__shelld_a="D;$__shelld_s" __shelld_s=''
 		__shelld_tell "$__shelld_a"
 	fi
+}
+
+# hooked reports whether a prompt would report the end of the running command. If not, and the editor reads a line, it
+# is taken to be that of the prompt: the command has removed our hooks and has ended.
+__shelld_hooked() {
+	[[ "${PROMPT_COMMAND[*]-}" == *"$__shelld_e"* || $__shelld_p && ${PS1-} == *"$__shelld_p"* ]]
 }
 
 # dump FILE writes the exported variables. Names are queried by their first letters, which needs no process.
@@ -388,7 +398,7 @@ __shelld_start() {
 	__shelld_z=$'\a'
 	for __shelld_map in emacs vi-insert vi-command; do
 		builtin bind -m "$__shelld_map" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG ERR >|"$__shelld_f"; __shelld_trigger "$-" "$__shelld_u"; if [[ $__shelld_o ]]; then \builtin trap -p ERR >|"$__shelld_f"; __shelld_untrap; \builtin trap - ERR; fi; } 9>&2 2>/dev/null || { __shelld_keep "${_-}"; __shelld_trigger "$-" "$__shelld_u"; } 9>&- 2>/dev/null'
-		builtin bind -m "$__shelld_map" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
+		builtin bind -m "$__shelld_map" -x '"\e[5379;3~": { __shelld_hidden "$?" "${_-}"; } 2>/dev/null'
 	done
 	__shelld_accept redraw-current-line
 	__shelld_hooks
