@@ -139,6 +139,11 @@ func TestAttachTakesAndGivesBack(t *testing.T) {
 	person.keys("\x1c\x1c")
 	person.shows(person.handle, "^shelld attach: detached from job 1 of the session work, which goes on; agent holds its input$")
 	person.shows(person.handle, "^status 0\nrestored$")
+	var job struct{ Job struct{ InputHolder string } }
+	agent.call("job/get", map[string]any{"handle": "edit"}, &job)
+	if job.Job.InputHolder != "agent" {
+		t.Errorf("the input is held by %q", job.Job.InputHolder)
+	}
 	agent.call("job/write", write("othree from the agent\x1b"), nil)
 	agent.shows("edit", "^three from the agent$")
 }
