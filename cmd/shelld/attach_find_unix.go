@@ -57,7 +57,7 @@ func join(d *session.Directory, name string, view bool, event func(client.Event)
 }
 
 func (m *member) initialize(view bool) error {
-	// Without a clientId: if this process is killed, nobody waits for its return, and the input is free at once.
+	// Without a clientId: if this process is killed, the input is free at once.
 	p := map[string]any{"human": true}
 	if view {
 		p["role"] = schema.SessionRoleViewer

@@ -249,7 +249,7 @@ func (a *attacher) event(e client.Event) {
 }
 
 // take takes the input, at the beginning and not with the first key: what the person sees is then what the keys meet, in
-// the person's own size, and an agent cannot type in between. Who only wants to look says so with -view.
+// the person's own size, and an agent cannot type in between. A person who only wants to look gives -view.
 func (a *attacher) take() {
 	if a.taking || a.holds {
 		return
