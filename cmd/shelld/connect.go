@@ -35,7 +35,6 @@ func connectCommand() *base.Command {
 		Name:    "connect",
 		Summary: "speak the protocol with a session that outlives its client",
 		Usage:   []string{"-session NAME [FLAGS]", "-new [FLAGS]"},
-		Like:    []string{"attach"},
 		About: `Attaches stdin and stdout to the host of a session, a detached server, which is started
 if there is none. Jobs that are started with onDetach "keep" live on when the client or
 this process ends; "shelld connect -session NAME" attaches to them again.`,

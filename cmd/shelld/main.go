@@ -35,7 +35,7 @@ schema files in schema/json, and in docs/.
 Exit status: 0 if it worked, 1 if something failed, 2 if the command line is wrong.
 "shelld run" has the exit status of its command, and 125 for its own errors.`,
 		Commands: []*base.Command{
-			serveCommand(), connectCommand(), sessionsCommand(), runCommand(), jobsCommand(), doctorCommand(), demoCommand(),
+			serveCommand(), connectCommand(), sessionsCommand(), attachCommand(), runCommand(), jobsCommand(), doctorCommand(), demoCommand(),
 			schemaCommand(), conformanceCommand(), versionCommand(), hostCommand(),
 		},
 	}
