@@ -70,7 +70,7 @@ func TestFlap(t *testing.T) {
 	visits := 0
 	for range flapSamples {
 		var all sync.WaitGroup
-		each := max(*flapVisits/flapSamples/len(flappers), 1)
+		each := (*flapVisits + flapSamples*len(flappers) - 1) / (flapSamples * len(flappers))
 		for i, c := range flappers {
 			first := visits/len(flappers) + i // The ways to leave take turns.
 			all.Go(func() {
