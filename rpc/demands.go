@@ -15,8 +15,9 @@ import (
 type demands struct {
 	job *jobs.Job // set once, before anything is demanded; nil in tests
 
-	mu sync.Mutex // no other lock is taken under it
-	of map[*lane]*demand
+	mu   sync.Mutex // no other lock is taken under it
+	of   map[*lane]*demand
+	away []*demand // of listeners that are gone, and may come back
 }
 
 // A demand is what one listener asks for.
@@ -26,8 +27,7 @@ type demand struct {
 	answers bool                  // it answers the queries of programs
 	holds   map[jobs.Stream]*held // the streams that wait for it
 	stays   bool                  // they go on waiting while it is away
-	away    bool                  // its client is gone, and may come back
-	owner   string                // that client
+	owner   string                // the client that is away
 }
 
 // A held stream is at most window bytes ahead of what was sent.
@@ -40,6 +40,11 @@ func (d *demands) ofLocked(l *lane) *demand {
 		d.of[l] = one
 	}
 	return one
+}
+
+// allLocked returns the demands of those that listen, and of those that are away.
+func (d *demands) allLocked() []*demand {
+	return slices.AppendSeq(slices.Clone(d.away), maps.Values(d.of))
 }
 
 // tell sets which reports a listener wants, and whether it answers the queries of programs. It returns whether any
@@ -55,7 +60,7 @@ func (d *demands) tell(l *lane, waiting bool, screen time.Duration, answers bool
 
 func (d *demands) tellLocked() {
 	waiting, screen := false, time.Duration(0)
-	for _, one := range d.of {
+	for _, one := range d.allLocked() {
 		waiting = waiting || one.waiting
 		if one.screen > 0 && (screen == 0 || one.screen < screen) {
 			screen = one.screen
@@ -75,7 +80,7 @@ func (d *demands) answered() bool {
 }
 
 func (d *demands) answeredLocked() bool {
-	for _, one := range d.of {
+	for _, one := range d.allLocked() {
 		if one.answers {
 			return true
 		}
@@ -83,11 +88,28 @@ func (d *demands) answeredLocked() bool {
 	return false
 }
 
-// sent reports how far a stream was sent to a listener.
+// begin is called for a listener before the first sent.
+func (d *demands) begin(l *lane) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ofLocked(l)
+}
+
+// drop ends what a listener of a closed job has asked for: nothing waits for it.
+func (d *demands) drop(l *lane) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.of, l)
+}
+
+// sent reports how far a stream was sent to a listener, which may be gone by now.
 func (d *demands) sent(l *lane, name jobs.Stream, off int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	one := d.ofLocked(l)
+	one := d.of[l]
+	if one == nil {
+		return
+	}
 	if one.holds[name] == nil {
 		one.holds[name] = &held{}
 	}
@@ -120,7 +142,7 @@ func (d *demands) holdLocked(name jobs.Stream) {
 // smallest window; 0: it waits for none.
 func (d *demands) slowestLocked(name jobs.Stream, this *held) (sent, window int64) {
 	sent, window = math.MaxInt64, math.MaxInt64
-	for _, one := range d.of {
+	for _, one := range d.allLocked() {
 		if h := one.holds[name]; h != nil && (h.window > 0 || h == this) {
 			sent = min(sent, h.sent)
 			if h.window > 0 {
@@ -142,7 +164,8 @@ func (d *demands) stay(l *lane, is bool) {
 }
 
 // leave ends what a listener that is gone has asked for, until its client comes back. Events about waits for input go on:
-// they are kept for it. If the program is to wait meanwhile, it does so from where output was sent up to.
+// they are kept for it. If the program is to wait meanwhile, it does so from where output was sent up to. Nothing keeps the
+// lane, with which the whole connection would stay in memory.
 func (d *demands) leave(l *lane, owner string, sent map[jobs.Stream]int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,7 +173,9 @@ func (d *demands) leave(l *lane, owner string, sent map[jobs.Stream]int64) {
 	if one == nil {
 		return
 	}
-	one.screen, one.answers, one.away, one.owner = 0, false, true, owner
+	delete(d.of, l)
+	d.away = append(d.away, one)
+	one.screen, one.answers, one.owner = 0, false, owner
 	if one.stays {
 		for name, off := range sent {
 			one.holds[name] = &held{l.out.window.Load(), off}
@@ -159,6 +184,9 @@ func (d *demands) leave(l *lane, owner string, sent map[jobs.Stream]int64) {
 	} else {
 		d.releaseLocked(one)
 	}
+	if !one.waiting && len(one.holds) == 0 {
+		d.away = slices.DeleteFunc(d.away, func(other *demand) bool { return other == one })
+	}
 	d.tellLocked()
 }
 
@@ -166,11 +194,15 @@ func (d *demands) leave(l *lane, owner string, sent map[jobs.Stream]int64) {
 func (d *demands) returned(owner string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for l, one := range d.of {
-		if one.away && one.owner == owner {
-			delete(d.of, l)
-			d.releaseLocked(one)
+	var back []*demand
+	d.away = slices.DeleteFunc(d.away, func(one *demand) bool {
+		if one.owner == owner {
+			back = append(back, one)
 		}
+		return one.owner == owner
+	})
+	for _, one := range back {
+		d.releaseLocked(one)
 	}
 }
 

@@ -196,6 +196,8 @@ func (f *feed) leave(j *jobs.Job, out *outbox, owner string) {
 	f.all.Store(&all)
 	if f.closed == nil {
 		f.demands.leave(l, owner, l.silence())
+	} else {
+		f.demands.drop(l)
 	}
 	f.mu.Unlock()
 	// In a turn of the job: if this client has answered the queries of programs, the server answers them from now on.

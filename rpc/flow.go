@@ -179,6 +179,7 @@ func (l *lane) holdProgramLocked(info jobs.Info) {
 
 // sentTo informs the job how far each stream was sent, so that a waiting program can go on.
 func (l *lane) sentTo(cursors []cursor) {
+	l.feed.demands.begin(l)
 	for _, c := range cursors {
 		l.feed.demands.sent(l, c.stream, c.off)
 	}

@@ -34,7 +34,8 @@ func (d *Directory) Connect(c Call) (*Link, error) {
 
 func (d *Directory) connect(c Call) (*Link, error) {
 	if !c.Existing {
-		if err := d.make(); err != nil {
+		var err error
+		if d, err = d.make(); err != nil {
 			return nil, err
 		}
 		if err := os.Mkdir(d.path+"/"+c.Session, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -61,14 +61,14 @@ func errName(name string) error {
 	return errorf(NotFound, "%q cannot be the name of a session; use at most %d letters, digits, dots, dashes and underscores, beginning with a letter or a digit", name, maxName)
 }
 
-// make makes the directory, and checks that no other user could replace what is in it.
-func (d *Directory) make() error {
-	real, err := safedir.Make(d.path, false)
+// make makes the directory, and checks that no other user could replace what is in it. It returns the directory by its
+// real path; d stays as it is, since others may use it at the same time.
+func (d *Directory) make() (*Directory, error) {
+	path, err := safedir.Make(d.path, false)
 	if err != nil {
-		return d.cannot(err)
+		return nil, d.cannot(err)
 	}
-	d.path = real
-	return nil
+	return &Directory{path: path, answer: d.answer}, nil
 }
 
 // cannot returns the error for a directory in which no session can be kept.

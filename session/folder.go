@@ -55,6 +55,9 @@ func (d *Directory) folder(name string) (*folder, error) {
 		return nil, errorf(NotOurs, "other users have access to %s (mode %#o); if they have changed nothing there: chmod 700 %s", path, before.Mode().Perm(), path)
 	}
 	root, err := os.OpenRoot(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errSwept
+	}
 	if err != nil {
 		return nil, err
 	}

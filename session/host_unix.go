@@ -79,7 +79,9 @@ func (d *Directory) Listen(o HostOptions, level slog.Leveler) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.Fail(err))
 	}
-	h.running.Go(h.watch)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1) // before a front can send it
+	h.running.Go(func() { h.watch(asked) })
 	return h, nil
 }
 
@@ -164,9 +166,7 @@ func (h *Host) reachable() bool {
 }
 
 // watch makes the socket and host.json anew if they are gone.
-func (h *Host) watch() {
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGUSR1)
+func (h *Host) watch(asked chan os.Signal) {
 	defer signal.Stop(asked)
 	tick := time.NewTicker(checkTime)
 	defer tick.Stop()

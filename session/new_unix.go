@@ -13,7 +13,7 @@ import (
 
 // New makes the directory of a new session. It returns the name.
 func (d *Directory) New() (name string, err error) {
-	if err := d.make(); err != nil {
+	if d, err = d.make(); err != nil {
 		return "", err
 	}
 	for {

@@ -39,7 +39,7 @@ func TestSetnsIsNotReached(t *testing.T) {
 		_ = holder.Wait()         // The status is known.
 	}()
 	dir := t.TempDir()
-	s := startTortureServer(t, buildTorture(t), 0, 0, every)
+	s := startTortureServer(t, buildTorture(t), 0, 0, every, nil)
 	var r schema.JobRunResult
 	s.call(t, "job/run", map[string]any{"argv": []string{
 		"nsenter", "-t", strconv.Itoa(holder.Process.Pid), "-p", "sh", "-c",

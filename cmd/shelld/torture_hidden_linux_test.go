@@ -24,7 +24,7 @@ func TestTortureHidden(t *testing.T) {
 		for i, way := range tortureWays {
 			t.Run(fmt.Sprintf("%s, %s", hidepid, way.name), func(t *testing.T) {
 				for round := range roundsOfTorture() {
-					s := startTortureServer(t, bin, nobody, i+round, hides)
+					s := startTortureServer(t, bin, nobody, i+round, hides, way.session)
 					way.end(t, s)
 					s.stop()
 				}
@@ -56,7 +56,7 @@ func TestTortureStarved(t *testing.T) {
 	for i, way := range tortureWays {
 		t.Run(way.name, func(t *testing.T) {
 			for round := range roundsOfTorture() {
-				s := startTortureServer(t, bin, uid, i+round, func(j torture) bool { return j.lonely })
+				s := startTortureServer(t, bin, uid, i+round, func(j torture) bool { return j.lonely }, way.session)
 				way.end(t, s)
 				s.stop()
 			}

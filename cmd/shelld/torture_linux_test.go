@@ -32,22 +32,28 @@ const (
 
 // A tortureWay is a way in which jobs end.
 type tortureWay struct {
-	name string
-	end  func(*testing.T, *tortureServer)
+	name    string
+	end     func(*testing.T, *tortureServer)
+	session *schema.SessionParams // the server is the host of such a session; nil: it is a client's own
 }
 
 var tortureWays = []tortureWay{
-	{"job kill", endByKill},
-	{"job run timeout", endByTimeout},
-	{"killAfterMs", endByKillAfter},
-	{"end of stdin", endByEOF},
-	{"SIGKILL of the server", endBySIGKILL},
+	{"job kill", endByKill, nil},
+	{"job run timeout", endByTimeout, nil},
+	{"killAfterMs", endByKillAfter, nil},
+	{"end of stdin", endByEOF, nil},
+	{"SIGKILL of the server", endBySIGKILL, nil},
 }
 
 // TestTorture runs the torture set in each of the ways that end a job, as root and as an unprivileged user, and checks
 // for survivors. docs/ending.md describes how to run it for longer.
 func TestTorture(t *testing.T) {
 	t.Parallel()
+	tortureAll(t, tortureWays)
+}
+
+// tortureAll runs the set for the users in question.
+func tortureAll(t *testing.T, ways []tortureWay) {
 	needJobs(t)
 	bin := buildTorture(t)
 	rounds := roundsOfTorture()
@@ -62,10 +68,10 @@ func TestTorture(t *testing.T) {
 		if uid == 0 && !testing.Short() && !*inCI && !*long && *tortureRounds == 0 {
 			continue // It is the same set with a more privileged server: one of the two finds most bugs.
 		}
-		for i, way := range tortureWays {
+		for i, way := range ways {
 			t.Run(fmt.Sprintf("uid %d, %s", uid, way.name), func(t *testing.T) {
 				for round := range rounds {
-					s := startTortureServer(t, bin, uid, i+round, together) // The ways serve as rounds of each other.
+					s := startTortureServer(t, bin, uid, i+round, together, way.session) // The ways serve as rounds of each other.
 					way.end(t, s)
 					s.stop()
 				}
@@ -135,6 +141,7 @@ type tortureServer struct {
 	with   func(torture) bool // the programs that are jobs of this server
 	mark   uint64             // of the server and its keepers
 	cmd    *exec.Cmd
+	host   *os.Process // of the session; nil: cmd is the server
 	stdin  *os.File
 	client *client.Conn
 	log    *os.File // stderr of the server; not a pipe, because the keepers would hold it open
@@ -144,10 +151,15 @@ type tortureServer struct {
 	jobs []*tortured
 }
 
-func startTortureServer(t *testing.T, bin string, uid, round int, with func(torture) bool) *tortureServer {
+func startTortureServer(t *testing.T, bin string, uid, round int, with func(torture) bool, session *schema.SessionParams) *tortureServer {
 	t.Helper()
+	command, hosts := []string{"serve"}, ""
+	if session != nil {
+		hosts = hostsOfTorture(t, bin, uid)
+		command = []string{"connect", "-session", tortureSession, "-dir", hosts}
+	}
 	s := &tortureServer{bin: bin, uid: uid, round: round, with: with, mark: newTortureMark()}
-	s.cmd = exec.Command(filepath.Join(bin, "torture"), strconv.FormatUint(s.mark, 10), "run", filepath.Join(bin, "shelld"), "serve")
+	s.cmd = exec.Command(filepath.Join(bin, "torture"), append([]string{strconv.FormatUint(s.mark, 10), "run", filepath.Join(bin, "shelld")}, command...)...)
 	s.cmd.Dir, s.cmd.Env = "/", append(os.Environ(), "HOME=/")
 	var err error
 	if s.log, err = os.CreateTemp(bin, "log-"); err != nil {
@@ -180,10 +192,13 @@ func startTortureServer(t *testing.T, bin string, uid, round int, with func(tort
 		}
 		_ = s.log.Close() // Nothing was written to it here.
 	})
-	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
+	s.call(t, "initialize", schema.InitializeParams{Session: session, Options: &schema.Options{
 		Events: []string{}, Persist: &schema.PersistOptions{Mode: ptr(schema.PersistModeMemory)},
 		Limits: &schema.LimitOptions{ShutdownGraceMs: ptr(tortureGrace.Milliseconds())},
 	}}, nil)
+	if session != nil {
+		s.host = hostOfTorture(t, hosts)
+	}
 	return s
 }
 
@@ -198,6 +213,14 @@ func (s *tortureServer) stop() {
 			_ = syscall.Kill(p.pid, syscall.SIGKILL)
 		}
 	})
+}
+
+// server returns the process that has the jobs.
+func (s *tortureServer) server() *os.Process {
+	if s.host != nil {
+		return s.host
+	}
+	return s.cmd.Process
 }
 
 func (s *tortureServer) call(t *testing.T, method string, params, result any) {
@@ -428,7 +451,7 @@ func endBySIGKILL(t *testing.T, s *tortureServer) {
 		}
 	}
 	began := time.Now()
-	if err := s.cmd.Process.Kill(); err != nil {
+	if err := s.server().Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = s.cmd.Wait() // The status is known.
@@ -443,7 +466,8 @@ func (s *tortureServer) expectNone(t *testing.T) {
 	}
 }
 
-// awaitNone waits until no process of the jobs is alive and, if the server has ended, none of its keepers.
+// awaitNone waits until no process of the jobs is alive and, if the server has ended, none of its keepers. In a session,
+// that the front has ended stands for it: the session is one that ends then.
 func (s *tortureServer) awaitNone(t *testing.T, began time.Time) {
 	t.Helper()
 	s.endSurvivors(t)
