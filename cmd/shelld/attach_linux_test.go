@@ -338,7 +338,7 @@ func TestAttachErrors(t *testing.T) {
 	}
 	h.agent("agent", false).call("job/start", map[string]any{"argv": []string{"cat"}, "mode": "pty"}, nil)
 	person := h.sit(home, 150, 24, "1")
-	person.shows(person.handle, "^shelld attach: there is a job 1 in each of the sessions desk, work; name one with -session\nstatus 69\nrestored$")
+	person.shows(person.handle, "^shelld attach: there is a job 1 in each of the sessions desk, work; name one with -session\n[^]*^status 69\nrestored$")
 	for _, c := range []struct{ args, want string }{
 		{"attach", "name one job"},
 		{"attach 1 2", "name one job"},
