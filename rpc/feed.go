@@ -168,6 +168,9 @@ func (f *feed) laneLocked(out *outbox) *lane {
 	if f.job != nil {
 		l.handle = int64(f.job.ID())
 	}
+	if out.left() {
+		return l // leave drops no more lanes of it.
+	}
 	all := append(slices.Clone(f.lanes()), l)
 	f.all.Store(&all)
 	return l

@@ -214,11 +214,18 @@ func (o *outbox) enqueueLocked(l *lane) {
 	}
 }
 
-// leave keeps lanes from opening for a client that has left.
+// leave keeps lanes from being made and opened for a client that has left.
 func (o *outbox) leave() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.gone = true
+}
+
+// left reports whether the client has left its session.
+func (o *outbox) left() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.gone
 }
 
 // sendLast queues a message after which nothing is sent.
