@@ -16,6 +16,7 @@ type feed struct {
 	session *Session
 	demands demands // of the lanes
 	owner   string  // the client to which the job belongs; guarded by the session's door
+	unnamed bool    // that has no id of its own
 
 	all atomic.Pointer[[]*lane] // replaced as a whole under mu
 
@@ -28,8 +29,8 @@ type feed struct {
 }
 
 // newFeed returns the feed of a job that a connection of a session starts.
-func newFeed(s *Session, l *lane, owner string) *feed {
-	f := &feed{session: s, owner: owner}
+func newFeed(s *Session, l *lane, owner attendee) *feed {
+	f := &feed{session: s, owner: owner.name, unnamed: owner.given == ""}
 	f.demands.of = map[*lane]*demand{}
 	if s != nil && s.shared {
 		f.log = &eventLog{}

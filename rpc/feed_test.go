@@ -11,7 +11,7 @@ import (
 func TestNoLaneAfterLeaving(t *testing.T) {
 	here, gone := newOutbox(io.Discard, lineFraming), newOutbox(io.Discard, lineFraming)
 	l := newLane(here, nil, nil, schema.EncodingText)
-	f := newFeed(nil, l, "")
+	f := newFeed(nil, l, attendee{})
 	gone.leave()
 	f.lane(gone)
 	for _, o := range []*outbox{here, gone} {
