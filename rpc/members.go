@@ -46,6 +46,9 @@ func (ss *Session) join(s *Server, p *schema.InitializeParams) (first bool, atta
 	if err != nil {
 		return false, "", err
 	}
+	if old := ss.of(or(want.ClientID, "")); old != nil && ranks[role] < ranks[old.attendee.role] {
+		return false, "", unfit("initialize", "role", "the client "+old.attendee.name+" is there as "+string(old.attendee.role)+", and this one would be "+string(role)+": give the token of the session to take its place, or choose another clientId")
+	}
 	first = !ss.begun
 	if first {
 		if err := ss.configure(s, p); err != nil {
@@ -72,6 +75,7 @@ func (ss *Session) configure(s *Server, p *schema.InitializeParams) error {
 		return err
 	}
 	ss.begun = true
+	ss.creator = or(or(p.Session, schema.SessionParams{}).ClientID, "")
 	if p.Session != nil {
 		ss.mu.Lock()
 		defer ss.mu.Unlock()
@@ -88,12 +92,13 @@ func (ss *Session) roleFor(want *schema.SessionParams) (schema.SessionRole, erro
 	ss.mu.Lock()
 	share := ss.share
 	ss.mu.Unlock()
+	creates := !ss.begun || ss.creator != "" && or(want.ClientID, "") == ss.creator // It may never have read the token.
 	switch {
 	case token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(ss.token)) == 0:
 		return "", unfit("initialize", "token", "the token is not that of this session; leave it out to join as the session allows")
-	case token == "" && ss.begun && share == schema.SessionShareNone:
+	case token == "" && !creates && share == schema.SessionShareNone:
 		return "", unfit("initialize", "share", "this session is not shared: only a client with its token may join")
-	case token == "" && ss.begun:
+	case token == "" && !creates:
 		may = schema.SessionRole(share)
 	}
 	return lesser(may, or(want.Role, may)), nil

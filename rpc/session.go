@@ -41,6 +41,7 @@ type Session struct {
 	// turn must not take it.
 	door    sync.Mutex
 	begun   bool                // a client has configured the session; guarded by door
+	creator string              // the clientId of that client; "": it has none of its own; guarded by door
 	known   map[string]*visitor // the clients with an id that have been there; guarded by door
 	emptied time.Time           // when the last client left; guarded by door
 
