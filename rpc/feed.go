@@ -100,6 +100,9 @@ func (f *feed) Event(e jobs.Event) {
 		f.askAgainLocked()
 	}
 	f.mu.Unlock()
+	if e.Input != nil {
+		f.job.Subscribe(jobs.Origin{}, f.settle)
+	}
 	if e.Closed != nil && f.session != nil {
 		f.session.jobOver()
 	}
@@ -203,7 +206,7 @@ func (f *feed) leave(j *jobs.Job, out *outbox, owner string) {
 	}
 	f.mu.Unlock()
 	// In a turn of the job: if this client has answered the queries of programs, the server answers them from now on.
-	j.Subscribe(jobs.Origin{}, func(jobs.Info, map[jobs.Stream]int64) (bool, error) { return f.demands.answered(), nil })
+	j.Subscribe(jobs.Origin{}, f.settle)
 }
 
 // since returns the kept events after a number, for a client that comes back, and the number of the last one. It must

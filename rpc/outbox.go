@@ -83,6 +83,7 @@ type outbox struct {
 	ready   []*lane         // with something to send, in order of their turns
 	lanes   map[int64]*lane // open lanes by the job's handle, until their last event is sent
 	asks    asks            // the server's own requests
+	client  *attendee       // immutable; nil in tests
 	gone    bool            // the client has left its session: no lane opens any more
 	sealed  bool            // the last message is queued
 	closing bool            // run ends when everything is sent
