@@ -115,6 +115,7 @@ func (f *feed) rememberLocked(e *laneEvent) {
 		f.exited = e
 	case e.Closed != nil:
 		f.closed = e
+		f.demands.end()
 	}
 }
 
@@ -192,7 +193,7 @@ func (f *feed) laneOf(out *outbox) *lane {
 
 // leave drops the lane of a connection that is gone, for a job that may be starting. What is left of a closed job is
 // still sent: a client that has left properly goes on reading.
-func (f *feed) leave(j *jobs.Job, out *outbox, owner string) {
+func (f *feed) leave(j *jobs.Job, out *outbox) {
 	f.mu.Lock()
 	l := f.laneOf(out)
 	if l == nil {
@@ -202,11 +203,24 @@ func (f *feed) leave(j *jobs.Job, out *outbox, owner string) {
 	all := slices.DeleteFunc(slices.Clone(f.lanes()), func(one *lane) bool { return one == l })
 	f.all.Store(&all)
 	if f.closed == nil {
-		f.demands.leave(l, owner, l.silence())
+		f.demands.leave(l, f.absenceOf(j, out.client, l.silence()))
 	}
 	f.mu.Unlock()
 	// In a turn of the job: if this client has answered the queries of programs, the server answers them from now on.
 	j.Subscribe(jobs.Origin{}, f.settle)
+}
+
+// absenceOf returns what the job does for a client that is gone. It waits as long for one to which it does not belong as it
+// would live without its own. The caller must hold the door.
+func (f *feed) absenceOf(j *jobs.Job, m *attendee, sent map[jobs.Stream]int64) absence {
+	if m.role == schema.SessionRoleViewer {
+		return absence{}
+	}
+	a := absence{client: m.given, sent: sent, holds: j.Lease().Grace}
+	if m.owns(f) {
+		a.holds = -1
+	}
+	return a
 }
 
 // since returns the kept events after a number, for a client that comes back, and the number of the last one. It must

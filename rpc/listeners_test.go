@@ -107,6 +107,25 @@ func TestHoldEnds(t *testing.T) {
 	other.await(job, obj{"closed": true}, "maxBytes", 0)
 }
 
+// TestHoldOfAnother: a program waits for a client that is away and to which the job does not belong for the grace of the
+// job, and not for one that only looks on.
+func TestHoldOfAnother(t *testing.T) {
+	for _, role := range []string{"driver", "viewer"} {
+		h := share(t)
+		grace := int64(600_000)
+		if role == "driver" {
+			grace = 20
+		}
+		a := h.join("a", "jobs", obj{"graceMs": grace})
+		job := a.pipe("read x; seq 300000", "stdin", "open", "events", []string{"closed"})
+		b := h.joinWith("b", obj{"role": role}, "options", obj{"limits": obj{"windowBytes": leastWindow}})
+		b.listen(job, "whenDetached", "hold")
+		b.cut()
+		a.write(job, "go\n")
+		a.event(job, "job/closed")
+	}
+}
+
 // TestWhoAnswersLeaves: when the client that answers the queries of programs has left, the server answers them.
 func TestWhoAnswersLeaves(t *testing.T) {
 	h := share(t)

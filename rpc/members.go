@@ -209,7 +209,7 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 	live := false // a job of this client is
 	for _, j := range ss.mgr.All() {
 		f := j.Sink().(*feed)
-		f.leave(j, s.out, s.attendee.given)
+		f.leave(j, s.out)
 		if reason != schema.SessionLeaveReasonReplaced {
 			s.attendee.leaveInput(j)
 		}
@@ -279,7 +279,7 @@ func (ss *Session) adopt(s *Server, j *jobs.Job) {
 	ss.door.Lock()
 	defer ss.door.Unlock()
 	if !slices.Contains(ss.clients, s) {
-		j.Sink().(*feed).leave(j, s.out, s.attendee.given)
+		j.Sink().(*feed).leave(j, s.out)
 		s.attendee.leaveInput(j)
 	}
 	j.EndAt(ss.endsAt(j))
