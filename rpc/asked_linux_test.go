@@ -39,6 +39,21 @@ func TestConfirmOfAShutdown(t *testing.T) {
 	refused[schema.ConfirmationDeniedData](start, schema.KindConfirmationDenied)
 }
 
+// TestConfirmAfterAShutdown: so it is with a question that comes only after the shutdown.
+func TestConfirmAfterAShutdown(t *testing.T) {
+	for range 20 {
+		h := share(t)
+		a := h.joinWith("a", obj{}, "capabilities", obj{"confirm": true}, "options", obj{"confirm": obj{"start": "ask"}})
+		start := a.begin("job/start", obj{"argv": []string{"true"}, "mode": "pipe", "onDetach": "keep"})
+		shutdown := a.begin("shutdown", nil)
+		a.send(`{"jsonrpc":"2.0","method":"exit"}`)
+		refused[schema.ConfirmationDeniedData](start, schema.KindConfirmationDenied)
+		result[schema.ShutdownResult](shutdown)
+		a.left()
+		equal(t, "live jobs", len(h.join("b").live()), 0)
+	}
+}
+
 // TestSecretOfAll: each client with a person is asked for a password, also one that comes later, and the first answer
 // counts.
 func TestSecretOfAll(t *testing.T) {

@@ -60,7 +60,11 @@ func (s *Server) confirm(q *jobs.Question, id string) (withdraw func()) {
 		},
 		answered: func(s *Server, result, failure json.RawMessage) { q.Answer(s.confirmed(q, result, failure)) },
 	}
-	s.tell(func(o *outbox) { o.sendAskLocked(a) })
+	sent := false
+	s.tell(func(o *outbox) { sent = o.sendAskLocked(a) })
+	if !sent {
+		q.Answer(jobs.AnswerNone) // The client has shut down meanwhile.
+	}
 	return func() { s.tell(func(o *outbox) { o.withdrawLocked(a) }) }
 }
 

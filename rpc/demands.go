@@ -17,7 +17,7 @@ type demands struct {
 
 	mu   sync.Mutex // no other lock is taken under it
 	of   map[*lane]*demand
-	away []*demand // of listeners that are gone, and may come back
+	away []*demand // of clients that are gone, and may come back, in the order in which they left
 }
 
 // A demand is what one listener asks for.
@@ -27,7 +27,10 @@ type demand struct {
 	answers bool                  // it answers the queries of programs
 	holds   map[jobs.Stream]*held // the streams that wait for it
 	stays   bool                  // they go on waiting while it is away
-	owner   string                // the client that is away
+
+	// Of a client that is away:
+	client string
+	over   *time.Timer // not nil: then streams no longer wait for it
 }
 
 // A held stream is at most window bytes ahead of what was sent.
@@ -40,11 +43,6 @@ func (d *demands) ofLocked(l *lane) *demand {
 		d.of[l] = one
 	}
 	return one
-}
-
-// allLocked returns the demands of those that listen, and of those that are away.
-func (d *demands) allLocked() []*demand {
-	return slices.AppendSeq(slices.Clone(d.away), maps.Values(d.of))
 }
 
 // tell sets which reports a listener wants, and whether it answers the queries of programs. It returns whether any
@@ -163,10 +161,19 @@ func (d *demands) stay(l *lane, is bool) {
 	d.ofLocked(l).stays = is
 }
 
-// leave ends what a listener that is gone has asked for, until its client comes back. Events about waits for input go on:
-// they are kept for it. If the program is to wait meanwhile, it does so from where output was sent up to. Nothing keeps the
-// lane, with which the whole connection would stay in memory.
-func (d *demands) leave(l *lane, owner string, sent map[jobs.Stream]int64) {
+// mostAway is for how many clients that are away a job keeps what they have asked for: the last to leave.
+const mostAway = 100
+
+// An absence says what becomes of the demand of a listener that is gone.
+type absence struct {
+	client string                // that may come back; "": none will
+	sent   map[jobs.Stream]int64 // how far output was sent to it
+	holds  time.Duration         // how long the program may wait for it; negative: until it comes
+}
+
+// leave ends what a listener that is gone has asked for. Until its client comes back, events about waits for input go on,
+// since they are kept for it, and the program waits from where output was sent up to, if it is to.
+func (d *demands) leave(l *lane, a absence) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one := d.of[l]
@@ -174,36 +181,72 @@ func (d *demands) leave(l *lane, owner string, sent map[jobs.Stream]int64) {
 		return
 	}
 	delete(d.of, l)
-	d.away = append(d.away, one)
-	one.screen, one.answers, one.owner = 0, false, owner
-	if one.stays {
-		for name, off := range sent {
-			one.holds[name] = &held{l.out.window.Load(), off}
+	gone := &demand{waiting: one.waiting, client: a.client, holds: map[jobs.Stream]*held{}}
+	if one.stays && a.holds != 0 {
+		for name, off := range a.sent {
+			gone.holds[name] = &held{l.out.window.Load(), off}
+		}
+	}
+	if a.client != "" && (gone.waiting || len(gone.holds) > 0) {
+		d.returnedLocked(a.client)
+		d.away = append(d.away, gone)
+		if len(d.away) > mostAway {
+			d.returnedLocked(d.away[0].client)
+		}
+		for name := range gone.holds {
 			d.holdLocked(name)
 		}
-	} else {
-		d.releaseLocked(one)
+		if len(gone.holds) > 0 && a.holds > 0 {
+			gone.over = time.AfterFunc(a.holds, func() {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				d.releaseLocked(gone)
+			})
+		}
 	}
-	if !one.waiting && len(one.holds) == 0 {
-		d.away = slices.DeleteFunc(d.away, func(other *demand) bool { return other == one })
-	}
+	d.releaseLocked(one)
 	d.tellLocked()
 }
 
 // returned ends what a client had asked for before it left: it has come back, and asks anew.
-func (d *demands) returned(owner string) {
+func (d *demands) returned(client string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var back []*demand
-	d.away = slices.DeleteFunc(d.away, func(one *demand) bool {
-		if one.owner == owner {
-			back = append(back, one)
-		}
-		return one.owner == owner
-	})
-	for _, one := range back {
-		d.releaseLocked(one)
+	d.returnedLocked(client)
+	d.tellLocked()
+}
+
+func (d *demands) returnedLocked(client string) {
+	i := slices.IndexFunc(d.away, func(one *demand) bool { return one.client == client })
+	if i < 0 {
+		return
 	}
+	one := d.away[i]
+	d.away = slices.Delete(d.away, i, i+1)
+	one.forgo()
+	d.releaseLocked(one)
+}
+
+// forgo stops the clock of a listener that is away.
+func (one *demand) forgo() {
+	if one.over != nil {
+		one.over.Stop()
+	}
+}
+
+// end is called when nothing more comes of the job.
+func (d *demands) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, one := range d.away {
+		one.forgo()
+	}
+	d.away = nil
+}
+
+// allLocked returns the demands of the listeners that are there, and of those that are away.
+func (d *demands) allLocked() []*demand {
+	return slices.AppendSeq(slices.Clone(d.away), maps.Values(d.of))
 }
 
 // releaseLocked lets streams go on that have waited for a listener.

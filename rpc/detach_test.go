@@ -82,8 +82,8 @@ func TestGraceOfAnother(t *testing.T) {
 	equal(t, "endsAt", str(watcher.get(job).EndsAt), before)
 }
 
-// TestClientsWithoutID: a client without an id takes over the jobs of those that have left without one, and not the jobs
-// of those that are there.
+// TestClientsWithoutID: clients without an id are one owner. Its jobs wait when the last of them has left, until one
+// comes. Each shuts down the jobs that it has started, and those of clients that had left when it came.
 func TestClientsWithoutID(t *testing.T) {
 	h := share(t)
 	watcher := h.join("watcher")
@@ -91,16 +91,56 @@ func TestClientsWithoutID(t *testing.T) {
 	ofA, ofB := a.sleeper(), b.sleeper()
 	equal(t, "startedBy", str(a.get(ofA).StartedBy), a.joined.Session.ClientID)
 	a.cut()
-	watcher.infoWhen(ofA, "an end", endsSoon)
-	equal(t, "the job of the other ends", watcher.get(ofB).EndsAt != nil, false)
+	left := note[schema.SessionClientLeftParams](watcher, "session/clientLeft", 1)
+	equal(t, "jobs that end with a", len(left.Jobs), 0)
+	equal(t, "a's job ends", watcher.get(ofA).EndsAt != nil, false)
 	c := h.join("")
-	c.infoWhen(ofA, "no end", endsNever)
-	equal(t, "startedBy", str(c.get(ofA).StartedBy), c.joined.Session.ClientID)
+	c.infoWhen(ofA, "another client", func(info *schema.JobInfo) bool { return str(info.StartedBy) == c.joined.Session.ClientID })
 	equal(t, "startedBy", str(c.get(ofB).StartedBy), b.joined.Session.ClientID)
+	d := h.join("")
+	c.cut()
+	equal(t, "a's job ends", watcher.get(ofA).EndsAt != nil, false)
 	b.quitShared()
 	watcher.await(ofB, obj{"closed": true})
 	equal(t, "live", fmt.Sprint(watcher.live()), fmt.Sprint([]int64{ofA}))
-	watcher.killNow(ofA)
+	d.cut()
+	left = note[schema.SessionClientLeftParams](watcher, "session/clientLeft", 4)
+	equal(t, "jobs that end with d", fmt.Sprint(left.Jobs), fmt.Sprint([]int64{ofA}))
+	watcher.infoWhen(ofA, "an end", endsSoon)
+	e := h.join("")
+	e.infoWhen(ofA, "no end", endsNever)
+	e.quitShared()
+	watcher.await(ofA, obj{"closed": true})
+}
+
+// TestViewerWithoutID: a client that only looks on takes over no jobs, and they do not wait for it.
+func TestViewerWithoutID(t *testing.T) {
+	h := share(t)
+	watcher := h.join("watcher")
+	a := h.join("")
+	job := a.sleeper()
+	name := a.joined.Session.ClientID
+	a.cut()
+	before := str(watcher.infoWhen(job, "an end", endsSoon).EndsAt)
+	v := h.join("", "role", "viewer")
+	info := v.get(job)
+	equal(t, "startedBy", str(info.StartedBy), name)
+	equal(t, "endsAt", str(info.EndsAt), before)
+	v.cut()
+	left := note[schema.SessionClientLeftParams](watcher, "session/clientLeft", 2)
+	equal(t, "jobs that end with the viewer", len(left.Jobs), 0)
+	equal(t, "endsAt", str(watcher.get(job).EndsAt), before)
+}
+
+// TestMadeID: no client may choose an id that the session could make.
+func TestMadeID(t *testing.T) {
+	h := share(t)
+	a := h.join("")
+	e := h.refusedJoin(schema.KindInvalidParams, obj{"clientId": a.joined.Session.ClientID})
+	equal(t, "pointer", plainJSON(t, e.Data).(obj)["errors"].([]any)[0].(obj)["pointer"], any("/session/clientId"))
+	for _, id := range []string{"client-", "client-x", "client-1x", "my-client-1"} {
+		h.join(id)
+	}
 }
 
 // quitShared sends shutdown and exit.

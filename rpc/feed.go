@@ -16,6 +16,7 @@ type feed struct {
 	session *Session
 	demands demands // of the lanes
 	owner   string  // the client to which the job belongs; guarded by the session's door
+	unnamed bool    // that has no id of its own
 
 	all atomic.Pointer[[]*lane] // replaced as a whole under mu
 
@@ -28,8 +29,8 @@ type feed struct {
 }
 
 // newFeed returns the feed of a job that a connection of a session starts.
-func newFeed(s *Session, l *lane, owner string) *feed {
-	f := &feed{session: s, owner: owner}
+func newFeed(s *Session, l *lane, owner attendee) *feed {
+	f := &feed{session: s, owner: owner.name, unnamed: owner.given == ""}
 	f.demands.of = map[*lane]*demand{}
 	if s != nil && s.shared {
 		f.log = &eventLog{}
@@ -99,6 +100,9 @@ func (f *feed) Event(e jobs.Event) {
 		f.askAgainLocked()
 	}
 	f.mu.Unlock()
+	if e.Input != nil {
+		f.job.Subscribe(jobs.Origin{}, f.settle)
+	}
 	if e.Closed != nil && f.session != nil {
 		f.session.jobOver()
 	}
@@ -111,6 +115,7 @@ func (f *feed) rememberLocked(e *laneEvent) {
 		f.exited = e
 	case e.Closed != nil:
 		f.closed = e
+		f.demands.end()
 	}
 }
 
@@ -168,6 +173,9 @@ func (f *feed) laneLocked(out *outbox) *lane {
 	if f.job != nil {
 		l.handle = int64(f.job.ID())
 	}
+	if out.left() {
+		return l // leave drops no more lanes of it.
+	}
 	all := append(slices.Clone(f.lanes()), l)
 	f.all.Store(&all)
 	return l
@@ -185,7 +193,7 @@ func (f *feed) laneOf(out *outbox) *lane {
 
 // leave drops the lane of a connection that is gone, for a job that may be starting. What is left of a closed job is
 // still sent: a client that has left properly goes on reading.
-func (f *feed) leave(j *jobs.Job, out *outbox, owner string) {
+func (f *feed) leave(j *jobs.Job, out *outbox) {
 	f.mu.Lock()
 	l := f.laneOf(out)
 	if l == nil {
@@ -195,13 +203,26 @@ func (f *feed) leave(j *jobs.Job, out *outbox, owner string) {
 	all := slices.DeleteFunc(slices.Clone(f.lanes()), func(one *lane) bool { return one == l })
 	f.all.Store(&all)
 	if f.closed == nil {
-		f.demands.leave(l, owner, l.silence())
+		f.demands.leave(l, f.absenceOf(j, out.client, l.silence()))
 	} else {
 		f.demands.drop(l)
 	}
 	f.mu.Unlock()
 	// In a turn of the job: if this client has answered the queries of programs, the server answers them from now on.
-	j.Subscribe(jobs.Origin{}, func(jobs.Info, map[jobs.Stream]int64) (bool, error) { return f.demands.answered(), nil })
+	j.Subscribe(jobs.Origin{}, f.settle)
+}
+
+// absenceOf returns what the job does for a client that is gone. It waits as long for one to which it does not belong as it
+// would live without its own. The caller must hold the door.
+func (f *feed) absenceOf(j *jobs.Job, m *attendee, sent map[jobs.Stream]int64) absence {
+	if m.role == schema.SessionRoleViewer {
+		return absence{}
+	}
+	a := absence{client: m.given, sent: sent, holds: j.Lease().Grace}
+	if m.owns(f) {
+		a.holds = -1
+	}
+	return a
 }
 
 // since returns the kept events after a number, for a client that comes back, and the number of the last one. It must

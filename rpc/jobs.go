@@ -37,7 +37,7 @@ func (s *Server) jobStart(r *request) error {
 	l := newLane(s.out, r.id, events, s.settings.encoding)
 	l.want.whenSlow, l.want.queries = or(p.WhenSlow, schema.WhenSlowSpool), or(p.Queries, schema.QueriesKeep)
 	spec.Asker = r.asker()
-	spec.Sink, spec.SinkAnswers = newFeed(s.in, l, s.attendee.name), len(events) > 0 && l.want.queries == schema.QueriesClient
+	spec.Sink, spec.SinkAnswers = newFeed(s.in, l, s.attendee), len(events) > 0 && l.want.queries == schema.QueriesClient
 	if spec.Lease, err = s.leaseOf(p.OnDetach, p.DetachGraceMs); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *Server) jobRun(r *request) error {
 	}
 	l := newLane(s.out, r.id, p.Events, s.settings.encoding)
 	l.parked = p.Events == nil
-	spec.Sink, spec.Asker = newFeed(s.in, l, s.attendee.name), r.asker()
+	spec.Sink, spec.Asker = newFeed(s.in, l, s.attendee), r.asker()
 	if spec.Lease, err = s.leaseOf(p.OnDetach, p.DetachGraceMs); err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ type lane struct {
 
 	// The same, for the subscription (subscribe.go):
 	want       hearing    // the subscription as last requested
+	answering  bool       // the client answers the queries of programs
 	changed    bool       // want differs from the hearing that run uses
 	unanswered int        // requests that changed it and were not answered: nothing is sent
 	place      []cursor   // not nil: the start of the output, for run to take
@@ -170,6 +171,7 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 	if l.whenSlow == schema.WhenSlowBlock {
 		l.holdProgramLocked(info) // No output of it was read yet.
 	}
+	l.answering = l.answers(info)
 	l.tellsLocked()
 	if l.events[schema.EventNameStarted] && l.requestID != nil {
 		l.seq++

@@ -5,7 +5,7 @@ import "shelld.dev/shelld/jobs"
 // A lane can be a job's Sink by itself, in tests.
 
 func (l *lane) Started(j *jobs.Job, info jobs.Info) {
-	newFeed(nil, l, "").of(j)
+	newFeed(nil, l, attendee{}).of(j)
 	l.start(j, info, 0)
 }
 
@@ -20,6 +20,6 @@ func (l *lane) Event(e jobs.Event) {
 
 // openAlone opens a lane that has no job. The caller must hold out.mu.
 func (l *lane) openAlone() {
-	newFeed(nil, l, "")
+	newFeed(nil, l, attendee{})
 	l.openLocked(nil, jobs.Info{State: jobs.State{Handle: 1}}, nil)
 }

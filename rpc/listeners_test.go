@@ -107,6 +107,25 @@ func TestHoldEnds(t *testing.T) {
 	other.await(job, obj{"closed": true}, "maxBytes", 0)
 }
 
+// TestHoldOfAnother: a program waits for a client that is away and to which the job does not belong for the grace of the
+// job, and not for one that only looks on.
+func TestHoldOfAnother(t *testing.T) {
+	for _, role := range []string{"driver", "viewer"} {
+		h := share(t)
+		grace := int64(600_000)
+		if role == "driver" {
+			grace = 20
+		}
+		a := h.join("a", "jobs", obj{"graceMs": grace})
+		job := a.pipe("read x; seq 300000", "stdin", "open", "events", []string{"closed"})
+		b := h.joinWith("b", obj{"role": role}, "options", obj{"limits": obj{"windowBytes": leastWindow}})
+		b.listen(job, "whenDetached", "hold")
+		b.cut()
+		a.write(job, "go\n")
+		a.event(job, "job/closed")
+	}
+}
+
 // TestWhoAnswersLeaves: when the client that answers the queries of programs has left, the server answers them.
 func TestWhoAnswersLeaves(t *testing.T) {
 	h := share(t)
@@ -122,4 +141,33 @@ func TestWhoAnswersLeaves(t *testing.T) {
 	b := h.join("a", "resume", resume(job, "queries", "client"))
 	other.types(job, "5", serverSays)
 	b.types(job, "6", "")
+}
+
+// TestAnswersOfTheHolder: only the client that may type answers the queries of programs, even if others say that they do.
+// When the holder changes, the new one is not sent the queries that the server has answered.
+func TestAnswersOfTheHolder(t *testing.T) {
+	h := share(t)
+	a, b := h.join("a"), h.join("b", "human", true)
+	v := h.join("v", "role", "viewer")
+	job := a.asker()
+	v.listen(job, "queries", "client")
+	b.listen(job, "queries", "client", "from", "start")
+	a.types(job, "1", "")
+	a.types(job, "2", serverSays)
+	a.giveInput(job, "")
+	a.types(job, "3", serverSays) // b answers from here on.
+	a.types(job, "4", "")
+	b.takeInput(job)
+	b.types(job, "5", "")
+	if got, want := b.sinceRestart(job), "ready(1)("+serverSays+"2)"+query+"("+serverSays+"3)"+query+"(4)"+query+"(5)"; got != want {
+		t.Errorf("%q was sent, want %q", got, want)
+	}
+	b.giveInput(job, "a")
+	a.types(job, "6", "")
+	a.types(job, "7", serverSays)
+	a.giveInput(job, "")
+	b.unsubscribe(job)
+	a.types(job, "8", serverSays)
+	a.types(job, "9", serverSays)
+	a.killNow(job)
 }

@@ -3,6 +3,7 @@ package rpc
 import (
 	"cmp"
 	"crypto/subtle"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -38,9 +39,15 @@ func (ss *Session) join(s *Server, p *schema.InitializeParams) (first bool, atta
 		return false, "", &wireError{schema.KindSessionNotFound, "this is the session " + ss.id + ", and not " + clip(id, 100) + ", which has ended; its jobs are gone, and their output is listed by shelld jobs. Leave attach out to use this one",
 			schema.SessionNotFoundData{Kind: string(schema.KindSessionNotFound), Session: clip(id, 100)}}
 	}
+	if madeID.MatchString(or(want.ClientID, "")) {
+		return false, "", invalidParams(schema.FieldError{Pointer: "/session/clientId", Message: "ids such as client-1 are those that the server makes; choose another one"})
+	}
 	role, err := ss.roleFor(&want)
 	if err != nil {
 		return false, "", err
+	}
+	if old := ss.of(or(want.ClientID, "")); old != nil && ranks[role] < ranks[old.attendee.role] {
+		return false, "", unfit("initialize", "role", "the client "+old.attendee.name+" is there as "+string(old.attendee.role)+", and this one would be "+string(role)+": give the token of the session to take its place, or choose another clientId")
 	}
 	first = !ss.begun
 	if first {
@@ -53,8 +60,14 @@ func (ss *Session) join(s *Server, p *schema.InitializeParams) (first bool, atta
 	s.attendee.person, s.attendee.confirms, s.attendee.speaks = or(can.Secret, false), or(can.Confirm, false), p.Session != nil
 	s.attendee.setJobs(want.Jobs)
 	attached, err = ss.enter(s, or(want.ClientID, ""))
+	if first && err == nil {
+		attached = schema.SessionAttachedNew
+	}
 	return first, attached, err
 }
+
+// madeID matches the ids that a session makes.
+var madeID = regexp.MustCompile(`^client-[0-9]+$`)
 
 // configure sets the session up as its first client wants it.
 func (ss *Session) configure(s *Server, p *schema.InitializeParams) error {
@@ -62,6 +75,7 @@ func (ss *Session) configure(s *Server, p *schema.InitializeParams) error {
 		return err
 	}
 	ss.begun = true
+	ss.creator = or(or(p.Session, schema.SessionParams{}).ClientID, "")
 	if p.Session != nil {
 		ss.mu.Lock()
 		defer ss.mu.Unlock()
@@ -78,12 +92,13 @@ func (ss *Session) roleFor(want *schema.SessionParams) (schema.SessionRole, erro
 	ss.mu.Lock()
 	share := ss.share
 	ss.mu.Unlock()
+	creates := !ss.begun || ss.creator != "" && or(want.ClientID, "") == ss.creator // It may never have read the token.
 	switch {
 	case token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(ss.token)) == 0:
 		return "", unfit("initialize", "token", "the token is not that of this session; leave it out to join as the session allows")
-	case token == "" && ss.begun && share == schema.SessionShareNone:
+	case token == "" && !creates && share == schema.SessionShareNone:
 		return "", unfit("initialize", "share", "this session is not shared: only a client with its token may join")
-	case token == "" && ss.begun:
+	case token == "" && !creates:
 		may = schema.SessionRole(share)
 	}
 	return lesser(may, or(want.Role, may)), nil
@@ -114,8 +129,6 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 		old.replace()
 	case ss.known[id] != nil:
 		attached = schema.SessionAttachedReturned
-	case len(ss.known) == 0:
-		attached = schema.SessionAttachedNew
 	}
 	ss.mu.Lock()
 	if ss.ending {
@@ -123,16 +136,18 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 		return "", wireErrorf(schema.KindShuttingDown, "the session is ending; start another one")
 	}
 	ss.last++
-	s.attendee.number, s.attendee.given, s.attendee.name = ss.last, id, cmp.Or(id, ss.unused())
+	s.attendee.number, s.attendee.given, s.attendee.name = ss.last, id, cmp.Or(id, "client-"+strconv.Itoa(ss.last))
 	ss.clients = append(slices.Clone(ss.clients), s)
 	ss.mu.Unlock()
-	ss.known[s.attendee.name] = &visitor{unnamed: id == ""}
+	if id != "" {
+		ss.known[id] = &visitor{}
+	}
 	for _, j := range ss.mgr.All() {
 		if !isLive(j) {
 			continue
 		}
 		f := j.Sink().(*feed)
-		if by := ss.known[f.owner]; id == "" && (by == nil || by.unnamed && !by.left.IsZero()) {
+		if f.unnamed && s.attendee.shares() && ss.of(f.owner) == nil {
 			f.owner = s.attendee.name
 			j.SetOwner(f.owner)
 		}
@@ -147,13 +162,11 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 	return attached, nil
 }
 
-// unused returns an id for a client that has given none.
-func (ss *Session) unused() (id string) {
-	for n := ss.last; id == "" || ss.known[id] != nil; n++ {
-		id = "client-" + strconv.Itoa(n)
-	}
-	return id
-}
+// shares reports whether the jobs of all clients without an id belong to this one, too.
+func (m *attendee) shares() bool { return m.given == "" && m.role != schema.SessionRoleViewer }
+
+// owns reports whether a job belongs to this client. The caller must hold the door.
+func (m *attendee) owns(f *feed) bool { return f.owner == m.name || f.unnamed && m.shares() }
 
 // of returns the connection of a client; nil: it is not connected. The caller must hold the door or mu.
 func (ss *Session) of(name string) *Server {
@@ -186,19 +199,24 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 		return // All jobs end, and their last events are sent to all clients.
 	}
 	ss.emptied = time.Now()
-	ss.known[s.attendee.name].left = ss.emptied
+	if by := ss.known[s.attendee.given]; by != nil {
+		by.left = ss.emptied
+	} else if s.attendee.shares() {
+		ss.unnamedLeft = ss.emptied
+	}
 	left := schema.SessionClientLeftParams{ClientID: s.attendee.name, Reason: reason}
 	var first time.Time
 	live := false // a job of this client is
 	for _, j := range ss.mgr.All() {
 		f := j.Sink().(*feed)
-		f.leave(j, s.out, s.attendee.given)
+		f.leave(j, s.out)
 		if reason != schema.SessionLeaveReasonReplaced {
 			s.attendee.leaveInput(j)
 		}
 		f.askAgain()
-		live = live || isLive(j) && f.owner == s.attendee.name
-		if !isLive(j) || reason == schema.SessionLeaveReasonReplaced || f.owner != s.attendee.name && !j.Lease().Keep {
+		owns := s.attendee.owns(f)
+		live = live || isLive(j) && owns
+		if !isLive(j) || reason == schema.SessionLeaveReasonReplaced || !owns && !j.Lease().Keep {
 			continue
 		}
 		if at := ss.endsAt(j); !at.IsZero() {
@@ -209,7 +227,9 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 			}
 		}
 	}
-	ss.forget(s.attendee.name, live)
+	if !live && len(ss.known) > mostKnown {
+		delete(ss.known, s.attendee.given)
+	}
 	if !first.IsZero() {
 		left.EndsAt = optional(timestamp(first))
 	}
@@ -219,22 +239,25 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 // mostKnown is how many clients are remembered that have left no live job. They are told that they have returned.
 const mostKnown = 1000
 
-// forget drops a client that has left, if nothing of it is needed. The caller must hold the door.
-func (ss *Session) forget(name string, live bool) {
-	if !live && (ss.known[name].unnamed || len(ss.known) > mostKnown) {
-		delete(ss.known, name)
-	}
+// unnamedThere reports whether a client is there to which the jobs of those without an id belong. The caller must hold
+// the door.
+func (ss *Session) unnamedThere() bool {
+	return slices.ContainsFunc(ss.clients, func(s *Server) bool { return s.attendee.shares() })
 }
 
 // endsAt returns when a job is to end if nobody comes for it; zero: its client is there, or it needs none. The caller
 // must hold the door.
 func (ss *Session) endsAt(j *jobs.Job) (at time.Time) {
-	l := j.Lease()
+	l, f := j.Lease(), j.Sink().(*feed)
 	if l.Keep {
 		if detached := ss.detached(); len(ss.clients) == 0 && detached > 0 {
 			at = ss.emptied.Add(detached)
 		}
-	} else if by := ss.known[j.Sink().(*feed).owner]; by == nil {
+	} else if f.unnamed {
+		if !ss.unnamedThere() {
+			at = ss.unnamedLeft.Add(l.Grace)
+		}
+	} else if by := ss.known[f.owner]; by == nil {
 		at = time.Now().Add(l.Grace) // It had left before the job was registered.
 	} else if !by.left.IsZero() {
 		at = by.left.Add(l.Grace)
@@ -256,7 +279,7 @@ func (ss *Session) adopt(s *Server, j *jobs.Job) {
 	ss.door.Lock()
 	defer ss.door.Unlock()
 	if !slices.Contains(ss.clients, s) {
-		j.Sink().(*feed).leave(j, s.out, s.attendee.given)
+		j.Sink().(*feed).leave(j, s.out)
 		s.attendee.leaveInput(j)
 	}
 	j.EndAt(ss.endsAt(j))

@@ -83,6 +83,7 @@ type outbox struct {
 	ready   []*lane         // with something to send, in order of their turns
 	lanes   map[int64]*lane // open lanes by the job's handle, until their last event is sent
 	asks    asks            // the server's own requests
+	client  *attendee       // immutable; nil in tests
 	gone    bool            // the client has left its session: no lane opens any more
 	sealed  bool            // the last message is queued
 	closing bool            // run ends when everything is sent
@@ -214,11 +215,18 @@ func (o *outbox) enqueueLocked(l *lane) {
 	}
 }
 
-// leave keeps lanes from opening for a client that has left.
+// leave keeps lanes from being made and opened for a client that has left.
 func (o *outbox) leave() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.gone = true
+}
+
+// left reports whether the client has left its session.
+func (o *outbox) left() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.gone
 }
 
 // sendLast queues a message after which nothing is sent.

@@ -54,11 +54,14 @@ func (o *outbox) askLocked(a *ask) []byte {
 	return marshal(schema.RequestMessage{JSONRPC: "2.0", ID: marshal(a.id), Method: a.method, Params: marshal(a.params)})
 }
 
-// sendAskLocked sends an ask that does not wait for output. The caller must call flushSoon afterwards.
-func (o *outbox) sendAskLocked(a *ask) {
-	if body := o.askLocked(a); body != nil {
+// sendAskLocked sends an ask that does not wait for output, and returns false if it must not be sent any more. The caller
+// must call flushSoon afterwards.
+func (o *outbox) sendAskLocked(a *ask) bool {
+	body := o.askLocked(a)
+	if body != nil {
 		o.sendOwnLocked(body)
 	}
+	return body != nil
 }
 
 // withdrawLocked withdraws an ask if it is not answered. The caller must call flushSoon afterwards.

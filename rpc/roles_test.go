@@ -71,6 +71,39 @@ func TestDriverOwnsNothing(t *testing.T) {
 	h.join("p", "token", *a.joined.Session.Token, "attach", a.joined.Session.ID)
 }
 
+// TestCreatorReturns: the client that has created the session is an owner of it when it comes back, even if it has never
+// read the token, whatever the session allows others.
+func TestCreatorReturns(t *testing.T) {
+	h := share(t)
+	h.join("a", "share", "none").cut()
+	h.refusedJoin(schema.KindPolicyDenied, obj{"clientId": "b"})
+	a := h.join("a")
+	equal(t, "role", a.joined.Session.Role, schema.SessionRoleOwner)
+	do[schema.SessionSetResult](a, "session/set", obj{"share": "driver"})
+	equal(t, "role of another", h.join("b").joined.Session.Role, schema.SessionRoleDriver)
+	nameless := share(t)
+	nameless.join("").cut()
+	equal(t, "role without an id", nameless.join("").joined.Session.Role, schema.SessionRoleDriver)
+}
+
+// TestReplacedByLess: a client with fewer rights does not take the place of one with more.
+func TestReplacedByLess(t *testing.T) {
+	h := share(t)
+	a := h.join("a", "share", "viewer")
+	token := *a.joined.Session.Token
+	o, d := h.join("o", "token", token), h.join("d", "token", token, "role", "driver")
+	for _, params := range []obj{{"clientId": "o"}, {"clientId": "d"}, {"clientId": "o", "token": token, "role": "driver"}, {"clientId": "a", "role": "viewer"}} {
+		e := h.refusedJoin(schema.KindPolicyDenied, params)
+		equal(t, "reason", plainJSON(t, e.Data).(obj)["reason"], any("role"))
+	}
+	for _, s := range []*session{a, o, d} {
+		do[schema.SessionGetResult](s, "session/get", nil)
+	}
+	d = h.join("d", "token", token)
+	equal(t, "attached", d.joined.Session.Attached, schema.SessionAttachedReplaced)
+	equal(t, "role", d.joined.Session.Role, schema.SessionRoleOwner)
+}
+
 // TestPolicyOfTheFirst: a later initialize does not widen the policy that the first one has set, and says so.
 func TestPolicyOfTheFirst(t *testing.T) {
 	h := share(t)

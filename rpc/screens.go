@@ -245,5 +245,5 @@ func (l *lane) tellsLocked() (answers bool) {
 	if l.open && l.want.events[schema.EventNameScreenChanged] {
 		every = time.Duration(l.out.screenEvery.Load())
 	}
-	return l.feed.demands.tell(l, l.open && l.want.events[schema.EventNameWaitingForInput], every, l.answers())
+	return l.feed.demands.tell(l, l.open && l.want.events[schema.EventNameWaitingForInput], every, l.answering)
 }

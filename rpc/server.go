@@ -106,7 +106,7 @@ func (ss *Session) connect(in io.Reader, out io.Writer) *Server {
 	s.answered.L = &s.mu
 	s.maxMessage.Store(defaultMaxMessage)
 	s.out = newOutbox(out, frames.Framing)
-	s.out.unmet = ss.shared
+	s.out.unmet, s.out.client = ss.shared, &s.attendee
 	s.stream = &stream{frames: frames, out: s.out}
 	return s
 }

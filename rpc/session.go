@@ -23,7 +23,8 @@ import (
 // jobs for a while, or is told to.
 //
 // A client is known by its clientId, over any number of connections. One without gets an id from the session. It cannot say
-// that it comes back, so the next client without an id takes over the jobs of those that have left.
+// that it comes back, so all clients without an id, other than viewers, are one owner of jobs: the next one takes over the jobs
+// of those that have left.
 type Session struct {
 	// Immutable:
 	mgr     *jobs.Manager
@@ -40,8 +41,11 @@ type Session struct {
 	// turn must not take it.
 	door    sync.Mutex
 	begun   bool                // a client has configured the session; guarded by door
-	known   map[string]*visitor // the clients that have been there, by clientId; guarded by door
+	creator string              // the clientId of that client; "": it has none of its own; guarded by door
+	known   map[string]*visitor // the clients with an id that have been there; guarded by door
 	emptied time.Time           // when the last client left; guarded by door
+
+	unnamedLeft time.Time // when the last of those without an id left, other than viewers; guarded by door
 
 	mu      sync.Mutex // no other lock but an outbox's is taken under it
 	share   schema.SessionShare
@@ -53,10 +57,9 @@ type Session struct {
 	ending  bool
 }
 
-// A visitor is a client that is or has been in the session.
+// A visitor is a client with an id that is or has been in the session.
 type visitor struct {
-	unnamed bool      // the session has made its id
-	left    time.Time // zero: it is there
+	left time.Time // zero: it is there
 }
 
 // A lease is how long a session lives without clients.

@@ -12,8 +12,49 @@ import (
 // terminal would answer them as well (queries of job/start and job/subscribe). Or the client answers queries itself.
 // Then each query is sent to it once, and only if the server has left it to the client.
 
-// answers reports whether the client answers the queries of programs from now on. The caller must hold out.mu.
-func (l *lane) answers() bool { return l.open && l.want.queries == schema.QueriesClient }
+// answers reports whether the client answers the queries of programs from now on: only a client that may type does. The
+// caller must hold out.mu.
+func (l *lane) answers(info jobs.Info) bool {
+	return l.open && l.want.queries == schema.QueriesClient && l.out.client.mayType(info.Lease.Holder)
+}
+
+// mayType reports whether a client may type into a job whose input that holder has; "": none.
+func (m *attendee) mayType(holder string) bool {
+	return m == nil || m.role != schema.SessionRoleViewer && (holder == "" || holder == m.name)
+}
+
+// settleLocked decides anew whether the client answers queries, and from where on it is sent them. It must be called in a
+// turn of the job, under out.mu.
+func (l *lane) settleLocked(info jobs.Info) {
+	is := l.answers(info)
+	switch {
+	case !is:
+		l.want.settled = noLimit
+	case !l.answering:
+		l.want.settled = nextOffset(info)
+	}
+	l.answering, l.changed = is, true
+}
+
+// settle is called when another client may type.
+func (l *lane) settle(info jobs.Info) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	if l.open {
+		l.settleLocked(info)
+		l.tellsLocked()
+		l.out.enqueueLocked(l)
+	}
+}
+
+// settle decides anew which clients answer queries. It must be called in a turn of the job.
+func (f *feed) settle(info jobs.Info, _ map[jobs.Stream]int64) (answered bool, err error) {
+	for _, l := range f.lanes() {
+		l.settle(info)
+	}
+	f.Flush()
+	return f.demands.answered(), nil
+}
 
 // strips reports whether the terminal's output at an offset is sent without queries.
 func (l *lane) strips(off int64) bool {

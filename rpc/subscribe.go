@@ -189,12 +189,8 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64, bac
 		l.want.whenSlow = *c.whenSlow
 	}
 	if c.queries != nil {
-		if l.want.queries != *c.queries {
-			l.want.settled = nextOffset(info)
-		}
 		l.want.queries = *c.queries
 	}
-	l.changed = true
 	if c.ends || len(l.want.events) == 0 {
 		l.silenceLocked()
 	} else {
@@ -207,6 +203,7 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64, bac
 		l.feed.demands.stay(l, *c.stays)
 	}
 	l.holdProgramLocked(info)
+	l.settleLocked(info)
 	answers = l.tellsLocked()
 	if !c.answered {
 		c.lane = l
