@@ -334,7 +334,7 @@ func (s *Server) leaseOf(onDetach *schema.OnDetach, graceMs *int64) (jobs.Lease,
 		if !given {
 			continue
 		}
-		if err := s.notShared(what, "/"+what); err != nil {
+		if err := s.notShared(what); err != nil {
 			return jobs.Lease{}, err
 		}
 	}

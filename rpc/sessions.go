@@ -9,13 +9,13 @@ import (
 
 // This file has the requests that are about the session.
 
-// notShared refuses what only a shared session has: a method, or the member of params that the pointer names.
-func (s *Server) notShared(what, pointer string) error {
+// notShared refuses a member of params that only a shared session has.
+func (s *Server) notShared(what string) error {
 	if s.in.shared {
 		return nil
 	}
 	return &wireError{schema.KindUnsupported, what + " needs a session that clients come back to: start the server with shelld connect -session NAME",
-		schema.UnsupportedData{Kind: string(schema.KindUnsupported), What: what, Pointer: optional(pointer)}}
+		schema.UnsupportedData{Kind: string(schema.KindUnsupported), What: what, Pointer: optional("/" + what)}}
 }
 
 // owns refuses what only an owner may do.

@@ -85,7 +85,7 @@ func (s *Server) subscribe(p *schema.JobSubscribeParams) (*change, jobs.Pending[
 		if !given {
 			continue
 		}
-		if err := s.notShared(what, "/"+what); err != nil {
+		if err := s.notShared(what); err != nil {
 			return nil, none, err
 		}
 	}
