@@ -221,6 +221,7 @@ func (l *lane) sendAgainLocked(back []laneEvent) {
 	l.exitedSent, l.closedSent = l.exited != nil, l.closed != nil
 	for _, e := range back {
 		l.exitedSent, l.closedSent = l.exitedSent && e.Exited == nil, l.closedSent && e.Closed == nil
+		e.again = true
 		l.queueLocked(e)
 	}
 }
