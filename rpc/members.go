@@ -231,7 +231,7 @@ func (ss *Session) forget(name string, live bool) {
 func (ss *Session) endsAt(j *jobs.Job) (at time.Time) {
 	l := j.Lease()
 	if l.Keep {
-		if detached := ss.detached(); len(ss.clients) == 0 && detached > 0 {
+		if detached := ss.detached(); len(ss.clients) == 0 && detached != endless {
 			at = ss.emptied.Add(detached)
 		}
 	} else if by := ss.known[j.Sink().(*feed).owner]; by == nil {

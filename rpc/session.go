@@ -61,7 +61,7 @@ type visitor struct {
 
 // A lease is how long a session lives without clients.
 type lease struct {
-	detached time.Duration // its jobs that are kept; 0: for ever
+	detached time.Duration // its jobs that are kept; endless: without end
 	idle     time.Duration // the session itself, without live jobs
 }
 
@@ -70,6 +70,8 @@ const (
 	defaultDetached = 24 * time.Hour
 	defaultIdle     = time.Minute
 	defaultGrace    = time.Minute
+
+	endless = time.Duration(-1)
 )
 
 // NewSession returns a session for any number of clients. The caller must call End before it closes m.
