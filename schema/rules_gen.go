@@ -2823,10 +2823,6 @@ var ruleInitializeOfSessionSupport = rule{
 	properties: []namedRule{
 		{"keys", &rule{
 			types: isBoolean}},
-		{"maxLeaseMs", &rule{
-			types:   isInteger,
-			minimum: &bound{1},
-			maximum: &bound{9007199254740991}}},
 		{"roles", &rule{
 			types: isArray,
 			items: &rule{
