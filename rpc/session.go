@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -232,10 +231,10 @@ func (s *Server) detach() {
 	}
 }
 
-// withdraw takes back the questions to the client: no person has said yes.
+// withdraw takes back the questions to the client: no person can answer any more.
 func (s *Server) withdraw() {
 	for _, a := range s.out.withdrawAll() {
-		a.answered(s, nil, json.RawMessage("null"))
+		a.answered(s, nil, nil)
 	}
 }
 

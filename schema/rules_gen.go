@@ -1817,6 +1817,8 @@ var ruleErrorsOfCanceledData = rule{
 			enum: []any{"canceled"}}},
 		{"outcome", &rule{
 			ref: &ruleCommonOfOutcome}},
+		{"retryable", &rule{
+			enum: []any{true}}},
 	}}
 
 var ruleErrorsOfNotInitializedData = rule{

@@ -1530,6 +1530,9 @@ type CanceledData struct {
 	CommandID *int64 `json:"commandId,omitempty"`
 	// The state of that command; absent if commandId is absent.
 	Command *CommandState `json:"command,omitempty"`
+	// true if nothing was done, since the client had left the session before its person
+	// could answer client/confirm: the same request may be made again; absent if not.
+	Retryable *bool `json:"retryable,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

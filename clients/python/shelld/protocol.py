@@ -1686,6 +1686,10 @@ class CanceledData(TypedDict):
     command: NotRequired[CommandState]
     """The state of that command; absent if commandId is absent."""
 
+    retryable: NotRequired[Literal[True]]
+    """true if nothing was done, since the client had left the session before its person could answer
+    client/confirm: the same request may be made again; absent if not."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 

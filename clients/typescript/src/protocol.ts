@@ -1530,6 +1530,11 @@ export type CanceledData = {
   commandId?: CommandId;
   /** The state of that command; absent if commandId is absent. */
   command?: CommandState;
+  /**
+   * true if nothing was done, since the client had left the session before its person could answer
+   * client/confirm: the same request may be made again; absent if not.
+   */
+  retryable?: true;
   _meta?: Meta;
 };
 
