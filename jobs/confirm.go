@@ -85,6 +85,7 @@ const (
 	AnswerAlways Answer = "always" // this action and these roots, until the server ends
 	AnswerDeny   Answer = "deny"
 	AnswerNone   Answer = "none" // the client gave no valid answer: no person has said yes
+	AnswerGone   Answer = "gone" // the client has gone before a person could say anything
 )
 
 // AlwaysKept reports whether an answer of always is kept. Otherwise it counts as once.
@@ -184,6 +185,9 @@ func (q *Question) denied(a Answer) *Error {
 	switch a {
 	case AnswerDeny:
 		e = errorf(CodeConfirmationDenied, "the person at the client did not allow this %s; do not try again without asking what to do instead", q.Action)
+	case AnswerGone:
+		e = errorf(CodeCanceled, "the client went away before its person could allow this %s, and nothing was done; send the request again", q.Action)
+		e.Retryable = true
 	case AnswerNone:
 		e = errorf(CodeConfirmationDenied, "the client answered client/confirm without an outcome, so this %s is denied; fix the client, or leave options.confirm out", q.Action)
 	default:

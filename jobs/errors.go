@@ -78,7 +78,7 @@ type Error struct {
 	Max          int64    // limitExceeded, lineTooLong, inputQueueFull, ptyUnavailable
 	Length       int64    // lineTooLong: in bytes; ptyUnavailable: terminals in use, if Max is set
 	Near         string   // invalidKey: the most similar valid key; "": there is none
-	Retryable    bool     // resourceUnavailable, limitExceeded, ptyUnavailable
+	Retryable    bool     // resourceUnavailable, limitExceeded, ptyUnavailable, canceled
 	BytesWritten *int64   // how much of a failed write the kernel had accepted
 	Outcome      *Outcome // canceled, shuttingDown: the results of a wait so far
 

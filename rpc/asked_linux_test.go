@@ -18,12 +18,14 @@ func TestConfirmOfTheAsking(t *testing.T) {
 	equal(t, "action", p.Action, schema.ConfirmActionStart)
 	b.cut()
 	b = h.joinWith("b", obj{}, can[:2]...)
-	refused[schema.ConfirmationDeniedData](b.begin("job/start", params), schema.KindConfirmationDenied)
+	again := b.begin("job/start", params) // Nobody has said no to the first one, so that is not its answer.
+	b.allow(1, "once")
+	equal(t, "replayed", result[schema.JobStartResult](again).Replayed != nil, false)
 	equal(t, "asked the other", a.asksSoFar(), 0)
 	r := a.begin("job/start", params)
 	a.allow(1, "once")
 	result[schema.JobStartResult](r)
-	equal(t, "asked again", b.asksSoFar(), 0)
+	equal(t, "asked again", b.asksSoFar(), 1)
 	c := h.join("c") // It cannot answer, and is not asked.
 	refused[schema.ConfirmationDeniedData](c.begin("job/start", params), schema.KindConfirmationDenied)
 	equal(t, "asked one that cannot answer", c.asksSoFar(), 0)
@@ -36,7 +38,8 @@ func TestConfirmOfAShutdown(t *testing.T) {
 	start := a.begin("job/start", obj{"argv": []string{"true"}, "mode": "pipe"})
 	a.asked(1)
 	do[schema.ShutdownResult](a, "shutdown", nil)
-	refused[schema.ConfirmationDeniedData](start, schema.KindConfirmationDenied)
+	d := refused[schema.CanceledData](start, schema.KindCanceled)
+	equal(t, "may be made again", deref(t, d.Retryable), true)
 }
 
 // TestConfirmAfterAShutdown: so it is with a question that comes only after the shutdown.

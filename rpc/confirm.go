@@ -23,12 +23,16 @@ func (s *Server) confirmPolicy(p *schema.InitializeParams) jobs.ConfirmPolicy {
 	return c
 }
 
-// confirm sends a question to the client whose request needs the answer. If that is gone, or cannot answer, no person has
-// said yes.
+// confirm sends a question to the client whose request needs the answer. If that cannot answer, no person has said yes;
+// if it has gone, none was asked.
 func (ss *Session) confirm(q *jobs.Question) (withdraw func()) {
 	number, id, _ := strings.Cut(string(q.Asker), " ")
 	s := ss.numbered(number)
-	if s == nil || !s.attendee.confirms {
+	if s == nil {
+		q.Answer(jobs.AnswerGone)
+		return func() {}
+	}
+	if !s.attendee.confirms {
 		q.Answer(jobs.AnswerNone)
 		return func() {}
 	}
@@ -87,9 +91,13 @@ func (s *Server) tell(f func(*outbox)) {
 	s.out.flushSoon()
 }
 
-// confirmed reads the answer to client/confirm. An answer that cannot be read counts as deny.
+// confirmed reads the answer to client/confirm. An answer that cannot be read counts as deny. There is none, not even a
+// failure, if the client has gone.
 func (s *Server) confirmed(q *jobs.Question, result, failure json.RawMessage) jobs.Answer {
 	var r schema.ClientConfirmResult
+	if result == nil && failure == nil {
+		return jobs.AnswerGone
+	}
 	if failure != nil {
 		s.log.Debug("client/confirm was refused, which counts as deny", "action", q.Action)
 		return jobs.AnswerNone

@@ -183,6 +183,17 @@ func TestLeaseOfTheSession(t *testing.T) {
 	equal(t, "reason", string(j.Published().Exit.Reason), "detached")
 }
 
+// TestLeaseOfNoTime: with a lease of 0, the jobs that are kept end as soon as the last client has left.
+func TestLeaseOfNoTime(t *testing.T) {
+	h := share(t)
+	a := h.join("a", "lease", obj{"detachedMs": 0, "idleMs": longAgo})
+	equal(t, "detachedMs", encode(a.joined.Session.Lease.DetachedMs), "0")
+	a.sleeper("onDetach", "keep")
+	a.cut()
+	h.done()
+	equal(t, "reason", string(h.mgr.All()[0].Published().Exit.Reason), "detached")
+}
+
 // TestIdleSession: a session without clients whose last job ends by itself ends.
 func TestIdleSession(t *testing.T) {
 	h := share(t)

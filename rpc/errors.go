@@ -224,7 +224,7 @@ func jobData(e *jobs.Error, k string) any {
 	case jobs.CodeCanceled:
 		d := schema.CanceledData{
 			Kind: k, Outcome: outcomePtr(e.Outcome), BytesWritten: e.BytesWritten,
-			CommandID: optional(e.CommandID), Command: optional(schema.CommandState(e.Fate)),
+			CommandID: optional(e.CommandID), Command: optional(schema.CommandState(e.Fate)), Retryable: optional(e.Retryable),
 		}
 		if handle != 0 {
 			d.Handle = &handle

@@ -44,7 +44,7 @@ func (ss *Session) claim(r *request) (done bool, err error) {
 	if json.Unmarshal(r.params, &p) != nil || p.Key == "" {
 		return false, nil // What is wrong with the params is told by those who need them.
 	}
-	if err := r.server.notShared("key", "/key"); err != nil {
+	if err := r.server.notShared("key"); err != nil {
 		return true, err
 	}
 	k := ss.keys

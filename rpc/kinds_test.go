@@ -145,13 +145,13 @@ var provocations = []provocation{
 	{"job/resize", schema.KindUnsupported, startReading + `job/resize {"handle":"cat","cols":80,"rows":24,"key":"k"}`, `{"what":"key","pointer":"/key"}`},
 	{"job/remove", schema.KindUnsupported, startEnding + `job/remove {"handle":1,"key":"k"}`, `{"what":"key","pointer":"/key"}`},
 	{"job/subscribe", schema.KindUnsupported, startSleeping + `job/subscribe {"handle":1,"after":0}`, `{"what":"after","pointer":"/after"}`},
-	{"job/set", schema.KindUnsupported, startSleeping + `job/set {"handle":1,"onDetach":"keep"}`, `{"what":"job/set"}`},
-	{"job/takeInput", schema.KindUnsupported, startReading + `job/takeInput {"handle":1}`, `{"what":"job/takeInput"}`},
-	{"job/giveInput", schema.KindUnsupported, startReading + `job/giveInput {"handle":1}`, `{"what":"job/giveInput"}`},
-	{"session/get", schema.KindUnsupported, `session/get {}`, `{"what":"session/get"}`},
-	{"session/set", schema.KindUnsupported, `session/set {}`, `{"what":"session/set"}`},
-	{"session/detach", schema.KindUnsupported, `session/detach {}`, `{"what":"session/detach"}`},
-	{"session/end", schema.KindUnsupported, `session/end {}`, `{"what":"session/end"}`},
+	{"job/set", schema.KindMethodNotFound, startSleeping + `job/set {"handle":1,"onDetach":"keep"}`, `{"method":"job/set","didYouMean":"job/get"}`},
+	{"job/takeInput", schema.KindMethodNotFound, startReading + `job/takeInput {"handle":1}`, `{"method":"job/takeInput"}`},
+	{"job/giveInput", schema.KindMethodNotFound, startReading + `job/giveInput {"handle":1}`, `{"method":"job/giveInput"}`},
+	{"session/get", schema.KindMethodNotFound, `session/get {}`, `{"method":"session/get"}`},
+	{"session/set", schema.KindMethodNotFound, `session/set {}`, `{"method":"session/set"}`},
+	{"session/detach", schema.KindMethodNotFound, `session/detach {}`, `{"method":"session/detach"}`},
+	{"session/end", schema.KindMethodNotFound, `session/end {}`, `{"method":"session/end"}`},
 }
 
 // keyedTwice returns two requests with the same key, of which the second wants something else.
@@ -376,7 +376,7 @@ func (s *session) eachMethod(kind schema.Kind, params any, but ...string) {
 	}
 }
 
-// ofSessions are the methods that a server without sessions refuses, whatever their params.
+// ofSessions are the methods that a server without sessions does not have.
 var ofSessions = []string{"job/set", "job/takeInput", "job/giveInput", "session/get", "session/set", "session/detach", "session/end"}
 
 // TestErrorsOfAnyRequest: every method returns each kind that does not depend on the method.

@@ -72,6 +72,7 @@ type laneEvent struct {
 	n          int64 // its number among the events of the job; 0: they have none
 	suppressed int64 // number of earlier events of its kind that are not sent
 	ask        *ask  // not nil: the event is this question to the client
+	again      bool  // it is sent again, to a client that comes back, which must miss none: their number is not limited
 }
 
 // ofShell is the key for the ends of commands. Matches have the ID of their watch, which is never 0.
@@ -80,6 +81,8 @@ const ofShell = 0
 // thinned reports whether the number of such events is limited, and the key under which they are counted.
 func (e *laneEvent) thinned() (id int, ok bool) {
 	switch {
+	case e.again:
+		return 0, false
 	case e.Matched != nil:
 		return e.Matched.WatchID, true
 	case e.Command != nil:
@@ -253,11 +256,15 @@ func (l *lane) queueLocked(le laneEvent) {
 
 // admits reports whether an event whose number is limited is to be queued. It counts the event in any case.
 func (l *lane) admits(e *laneEvent) bool {
-	id, _ := e.thinned()
-	before, most := l.held[id], shellEnds
+	most := shellEnds
 	if e.Matched != nil {
 		e.suppressed, most = e.Matched.Suppressed, watchMatches
 	}
+	id, ok := e.thinned()
+	if !ok {
+		return true
+	}
+	before := l.held[id]
 	if before != nil {
 		e.suppressed += before.suppressed + 1
 	}

@@ -100,7 +100,7 @@ func (s *Server) initialize(r *request) error {
 	if err := r.wellFormed(); err != nil {
 		return err
 	}
-	ignored, err := schema.DecodeInitialize(r.params, &p)
+	ignored, err := schema.DecodeInitialize(r.params, s.in.shared, &p)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,26 @@ func TestInitializeIgnoresWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// TestWithoutSessions: a server without sessions does not have their methods, and ignores what initialize says about them,
+// even if a session could not take it.
+func TestWithoutSessions(t *testing.T) {
+	s := open(t)
+	r := result[schema.InitializeResult](s.beginBad("initialize", obj{
+		"session": "work", "capabilities": obj{"ping": 1}, "options": obj{"limits": obj{"pingMs": 5, "lostMs": nil, "maxJobs": 7}},
+	}))
+	s.setUp = true
+	equal(t, "maxJobs", r.Limits.MaxJobs, 7)
+	var told []string
+	for _, w := range r.Warnings {
+		told = append(told, w.Pointer)
+	}
+	equal(t, "warnings", strings.Join(told, " "), "/capabilities/ping /options/limits/lostMs /options/limits/pingMs /session")
+	for _, method := range ofSessions {
+		d := refused[schema.MethodNotFoundData](s.beginBad(method, nil), schema.KindMethodNotFound)
+		equal(t, "method", d.Method, method)
+	}
+}
+
 // TestPolicyInEffect: initialize answers with the restrictions that it has understood, and refuses members that may
 // have been meant as restrictions.
 func TestPolicyInEffect(t *testing.T) {

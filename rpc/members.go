@@ -250,7 +250,7 @@ func (ss *Session) unnamedThere() bool {
 func (ss *Session) endsAt(j *jobs.Job) (at time.Time) {
 	l, f := j.Lease(), j.Sink().(*feed)
 	if l.Keep {
-		if detached := ss.detached(); len(ss.clients) == 0 && detached > 0 {
+		if detached := ss.detached(); len(ss.clients) == 0 && detached != endless {
 			at = ss.emptied.Add(detached)
 		}
 	} else if f.unnamed {
@@ -357,7 +357,7 @@ func (s *Server) leaseOf(onDetach *schema.OnDetach, graceMs *int64) (jobs.Lease,
 		if !given {
 			continue
 		}
-		if err := s.notShared(what, "/"+what); err != nil {
+		if err := s.notShared(what); err != nil {
 			return jobs.Lease{}, err
 		}
 	}

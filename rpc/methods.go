@@ -76,9 +76,10 @@ var notifications = map[string]func(*Server, []byte){
 // ofSessions are the notifications that only a session has that clients come back to.
 var ofSessions = map[string]bool{"$/ping": true, "$/pong": true}
 
-// lookup returns a method. Its error names the nearest existing one, or says that the name is that of a notification.
-func lookup(name string) (*method, error) {
-	table := requests()
+// lookup returns a method of a shared session, or of a server without one. Its error names the nearest existing one, or
+// says that the name is that of a notification.
+func lookup(name string, shared bool) (*method, error) {
+	table := slices.DeleteFunc(requests(), func(m method) bool { return m.shared && !shared })
 	i := slices.IndexFunc(table, func(m method) bool { return m.name == name })
 	if i >= 0 {
 		return &table[i], nil
@@ -88,7 +89,7 @@ func lookup(name string) (*method, error) {
 		names[i] = m.name
 	}
 	data := schema.MethodNotFoundData{Kind: string(schema.KindMethodNotFound), Method: clip(name, 200)}
-	if _, told := notifications[name]; told {
+	if _, told := notifications[name]; told && (shared || !ofSessions[name]) {
 		return nil, &wireError{schema.KindMethodNotFound, name + " is a notification: send it without an id", data}
 	}
 	msg := fmt.Sprintf("there is no method %q", clip(name, 200))

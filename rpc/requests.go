@@ -25,7 +25,7 @@ type ask struct {
 	method string
 	params any
 	// answered is called once, with one of the two, if the answer comes in time. It is called on the reading goroutine,
-	// and must not block it. The result is wiped afterwards.
+	// and must not block it. The result is wiped afterwards. If the client has gone, it is called with neither.
 	answered func(s *Server, result, failure json.RawMessage)
 
 	id   string // "" = it was not sent

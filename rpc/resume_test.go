@@ -111,6 +111,27 @@ func TestEndWhileAway(t *testing.T) {
 	equal(t, "events", fmt.Sprint(b.numbered(job)), "[inputChanged 2 exited 3 closed 4 closed 4]")
 }
 
+// TestManyWhileAway: a client that comes back gets each event that is kept, and not only as many as may wait for a slow
+// client.
+func TestManyWhileAway(t *testing.T) {
+	h := share(t)
+	a := h.join("a")
+	job := a.pipe("while read x; do echo $x; done", "stdin", "open", "onDetach", "keep", "watch", []obj{{"pattern": `\d+`}})
+	a.cut()
+	other := h.join("other")
+	other.takeInput(job)
+	const many = 300
+	for i := range many {
+		other.write(job, fmt.Sprintln(i))
+		other.await(job, obj{"pattern": fmt.Sprintf("(^|\\n)%d\n", i)}, "from", "start")
+	}
+	other.write(job, "", "eof", true)
+	other.await(job, obj{"closed": true})
+	b := h.join("a", "resume", resume(job, "after", 1, "from", "start"))
+	b.event(job, "job/closed")
+	equal(t, "matches", len(b.all(job, "job/patternMatched")), many)
+}
+
 // TestSeenToTheEnd: a client that has had job/closed and comes back after it does not get it again.
 func TestSeenToTheEnd(t *testing.T) {
 	h := share(t)

@@ -252,14 +252,9 @@ func (s *Server) begin(r *request, env envelope) error {
 	if err := s.life.admits(env.Method); err != nil {
 		return err
 	}
-	m, err := lookup(env.Method)
+	m, err := lookup(env.Method, s.in.shared)
 	if err != nil {
 		return err
-	}
-	if m.shared {
-		if err := s.notShared(m.name, ""); err != nil {
-			return err
-		}
 	}
 	if s.attendee.role == schema.SessionRoleViewer && !m.views {
 		return unfit(m.name, "role", "a viewer of a session may not call "+m.name+"; join as a driver, if the session allows that")

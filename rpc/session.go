@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -64,7 +63,7 @@ type visitor struct {
 
 // A lease is how long a session lives without clients.
 type lease struct {
-	detached time.Duration // its jobs that are kept; 0: for ever
+	detached time.Duration // its jobs that are kept; endless: without end
 	idle     time.Duration // the session itself, without live jobs
 }
 
@@ -73,6 +72,8 @@ const (
 	defaultDetached = 24 * time.Hour
 	defaultIdle     = time.Minute
 	defaultGrace    = time.Minute
+
+	endless = time.Duration(-1)
 )
 
 // NewSession returns a session for any number of clients. The caller must call End before it closes m.
@@ -233,10 +234,10 @@ func (s *Server) detach() {
 	}
 }
 
-// withdraw takes back the questions to the client: no person has said yes.
+// withdraw takes back the questions to the client: no person can answer any more.
 func (s *Server) withdraw() {
 	for _, a := range s.out.withdrawAll() {
-		a.answered(s, nil, json.RawMessage("null"))
+		a.answered(s, nil, nil)
 	}
 }
 

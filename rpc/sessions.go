@@ -9,13 +9,13 @@ import (
 
 // This file has the requests that are about the session.
 
-// notShared refuses what only a shared session has: a method, or the member of params that the pointer names.
-func (s *Server) notShared(what, pointer string) error {
+// notShared refuses a member of params that only a shared session has.
+func (s *Server) notShared(what string) error {
 	if s.in.shared {
 		return nil
 	}
 	return &wireError{schema.KindUnsupported, what + " needs a session that clients come back to: start the server with shelld connect -session NAME",
-		schema.UnsupportedData{Kind: string(schema.KindUnsupported), What: what, Pointer: optional(pointer)}}
+		schema.UnsupportedData{Kind: string(schema.KindUnsupported), What: what, Pointer: optional("/" + what)}}
 }
 
 // owns refuses what only an owner may do.
@@ -148,7 +148,7 @@ func (ss *Session) setLeaseLocked(l *schema.SessionLeaseOptions) {
 	}
 	switch {
 	case l.DetachedMs.Null:
-		ss.lease.detached = 0
+		ss.lease.detached = endless
 	case l.DetachedMs.Set:
 		ss.lease.detached = milliseconds(&l.DetachedMs.Value, 0)
 	}
@@ -170,11 +170,14 @@ func (ss *Session) state(to *Server) schema.SessionState {
 	defer ss.mu.Unlock()
 	w := schema.SessionState{
 		ID: ss.id, Name: optional(ss.opts.SessionName), Created: timestamp(ss.created), ClientID: to.attendee.name, Role: to.attendee.role, Share: ss.share,
-		Lease: schema.SessionLease{IdleMs: millis(ss.lease.idle), DetachedMs: optional(millis(ss.lease.detached))},
+		Lease: schema.SessionLease{IdleMs: millis(ss.lease.idle)},
 		Jobs:  schema.SessionJobs{OnDetach: schema.OnDetachEnd, GraceMs: millis(to.attendee.jobs.grace)},
 	}
 	if to.attendee.jobs.keep {
 		w.Jobs.OnDetach = schema.OnDetachKeep
+	}
+	if detached := millis(ss.lease.detached); ss.lease.detached != endless {
+		w.Lease.DetachedMs = &detached
 	}
 	for _, s := range ss.clients {
 		w.Clients = append(w.Clients, s.client(of[s.attendee.name]))

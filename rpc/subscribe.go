@@ -85,7 +85,7 @@ func (s *Server) subscribe(p *schema.JobSubscribeParams) (*change, jobs.Pending[
 		if !given {
 			continue
 		}
-		if err := s.notShared(what, "/"+what); err != nil {
+		if err := s.notShared(what); err != nil {
 			return nil, none, err
 		}
 	}
@@ -218,6 +218,7 @@ func (l *lane) sendAgainLocked(back []laneEvent) {
 	l.exitedSent, l.closedSent = l.exited != nil, l.closed != nil
 	for _, e := range back {
 		l.exitedSent, l.closedSent = l.exitedSent && e.Exited == nil, l.closedSent && e.Closed == nil
+		e.again = true
 		l.queueLocked(e)
 	}
 }

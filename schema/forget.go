@@ -44,11 +44,7 @@ func (u *unknowns) forget(at string, value any, t reflect.Type) {
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 func (u *unknowns) forgetMembers(at string, members map[string]any, t reflect.Type) {
-	known := make(map[string]reflect.Type, t.NumField())
-	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		known[name] = f.Type
-	}
+	known := membersOf(t)
 	for name, member := range members {
 		if ft, ok := known[name]; ok {
 			u.forget(at+"/"+escapeToken(name), member, ft)
@@ -57,4 +53,14 @@ func (u *unknowns) forgetMembers(at string, members map[string]any, t reflect.Ty
 			delete(members, name)
 		}
 	}
+}
+
+// membersOf returns the types of the members of a struct.
+func membersOf(t reflect.Type) map[string]reflect.Type {
+	known := make(map[string]reflect.Type, t.NumField())
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		known[name] = f.Type
+	}
+	return known
 }

@@ -28,15 +28,33 @@ type unknown struct {
 
 func (u unknown) pointer() string { return shortPointer(u.at + "/" + escapeToken(u.name)) }
 
+// ofSessions are the members of initialize for a server of a session that clients come back to, by the pointer of their
+// object. To any other server they are unknown: it takes every value of them.
+var ofSessions = map[string][]string{
+	"":                {"session"},
+	"/capabilities":   {"ping"},
+	"/options/limits": {"pingMs", "lostMs"},
+}
+
 // DecodeInitialize is DecodeParams for initialize. It also returns the ignored members of the params: at most
-// maxFields, sorted by Pointer. A member that is nearly one of the protecting ones is an *InvalidError.
-func DecodeInitialize(params []byte, into *InitializeParams) (ignored []FieldError, err error) {
-	value, err := validParams("initialize", params)
+// maxFields, sorted by Pointer. A member that is nearly one of the protecting ones is an *InvalidError. Without
+// sessions, those that are about sessions are ignored as well.
+func DecodeInitialize(params []byte, sessions bool, into *InitializeParams) (ignored []FieldError, err error) {
+	value, err := decodeParams(params)
 	if err != nil {
 		return nil, err
 	}
 	var u unknowns
+	if !sessions {
+		u.forgetSessions(value)
+	}
+	if err := validate(fileName("initialize")+"#/$defs/params", value); err != nil {
+		return nil, err
+	}
 	u.forget("", value, reflect.TypeOf(into))
+	if !sessions {
+		u.hideSessions()
+	}
 	u = slices.DeleteFunc(u, func(m unknown) bool { return m.name == "_meta" }) // The protocol leaves it to clients.
 	slices.SortFunc(u, func(a, b unknown) int { return cmp.Compare(a.pointer(), b.pointer()) })
 	var refused []FieldError
@@ -55,6 +73,34 @@ func DecodeInitialize(params []byte, into *InitializeParams) (ignored []FieldErr
 		ignored = append(ignored, m.ignored())
 	}
 	return ignored, store("initialize", value, into)
+}
+
+// forgetSessions removes the members that are about sessions from a value that is not checked yet.
+func (u *unknowns) forgetSessions(value any) {
+	for at, names := range ofSessions {
+		object := value
+		t := reflect.TypeFor[InitializeParams]()
+		for _, step := range strings.Split(at, "/")[1:] {
+			members, _ := object.(map[string]any)
+			object, t = members[step], membersOf(t)[step].Elem()
+		}
+		members, _ := object.(map[string]any)
+		for _, name := range names {
+			if _, given := members[name]; given {
+				*u = append(*u, unknown{at, name, membersOf(t)})
+				delete(members, name)
+			}
+		}
+	}
+}
+
+// hideSessions keeps the members that are about sessions from being suggested.
+func (u unknowns) hideSessions() {
+	for _, m := range u {
+		for _, name := range ofSessions[m.at] {
+			delete(m.known, name)
+		}
+	}
 }
 
 // ignored returns the field error for an ignored member.

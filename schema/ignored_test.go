@@ -20,7 +20,7 @@ func TestIgnored(t *testing.T) {
 		{`{"session":{"clientID":"a","lease":{"idle":1},"jobs":{"grace":1},"resume":[{"handle":1},{"handle":2,"form":0}]}}`,
 			`/session/clientID:clientId /session/jobs/grace:graceMs /session/lease/idle:idleMs /session/resume/1/form:from`},
 	} {
-		ignored, err := DecodeInitialize([]byte(c.params), &InitializeParams{})
+		ignored, err := DecodeInitialize([]byte(c.params), true, &InitializeParams{})
 		var told []string
 		for _, f := range ignored {
 			told = append(told, f.Pointer+":"+f.DidYouMean)
@@ -36,9 +36,37 @@ func TestIgnored(t *testing.T) {
 	for i := range 500 {
 		fmt.Fprintf(&many, `"x%03d":1,`, i)
 	}
-	ignored, err := DecodeInitialize([]byte(`{`+many.String()+`"processId":7}`), &InitializeParams{})
+	ignored, err := DecodeInitialize([]byte(`{`+many.String()+`"processId":7}`), true, &InitializeParams{})
 	if err != nil || len(ignored) != maxFields || ignored[maxFields-1].Pointer != "/x019" {
 		t.Errorf("of 500: %d, %v", len(ignored), err)
+	}
+}
+
+// TestIgnoredWithoutSessions: a server without sessions ignores what is about them, whatever it is, and does not suggest
+// it.
+func TestIgnoredWithoutSessions(t *testing.T) {
+	for _, c := range []struct{ params, want string }{
+		{`{"session":"work"}`, `/session:`},
+		{`{"session":{"share":5,"shared":"none"}}`, `/session:`},
+		{`{"session":{"clientId":"a"},"sesion":1}`, `/sesion: /session:`},
+		{`{"capabilities":{"ping":"yes","pings":1,"ack":true}}`, `/capabilities/ping: /capabilities/pings:`},
+		{`{"options":{"limits":{"pingMs":5,"lostMs":{},"lostM":1,"maxJobs":1}}}`,
+			`/options/limits/lostM: /options/limits/lostMs: /options/limits/pingMs:`},
+		{`{"capabilities":null}`, `error`},
+		{`{"options":{"limits":[]}}`, `error`},
+	} {
+		var into InitializeParams
+		ignored, err := DecodeInitialize([]byte(c.params), false, &into)
+		var told []string
+		for _, f := range ignored {
+			told = append(told, f.Pointer+":"+f.DidYouMean)
+		}
+		if err != nil {
+			told = []string{"error"}
+		}
+		if got := strings.Join(told, " "); got != c.want || into.Session != nil {
+			t.Errorf("%s: got %q, %v\nwant %q", c.params, got, err, c.want)
+		}
 	}
 }
 
@@ -63,7 +91,7 @@ func TestProtecting(t *testing.T) {
 		{`{"session":{"atach":"20261124T080000Z"}}`, `/session/atach /session/attach`},
 	} {
 		var bad *InvalidError
-		_, err := DecodeInitialize([]byte(c.params), &InitializeParams{})
+		_, err := DecodeInitialize([]byte(c.params), true, &InitializeParams{})
 		if !errors.As(err, &bad) || len(bad.Fields) != 1 {
 			t.Errorf("%s: got %v", c.params, err)
 			continue

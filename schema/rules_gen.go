@@ -1817,6 +1817,8 @@ var ruleErrorsOfCanceledData = rule{
 			enum: []any{"canceled"}}},
 		{"outcome", &rule{
 			ref: &ruleCommonOfOutcome}},
+		{"retryable", &rule{
+			enum: []any{true}}},
 	}}
 
 var ruleErrorsOfNotInitializedData = rule{
@@ -2823,10 +2825,6 @@ var ruleInitializeOfSessionSupport = rule{
 	properties: []namedRule{
 		{"keys", &rule{
 			types: isBoolean}},
-		{"maxLeaseMs", &rule{
-			types:   isInteger,
-			minimum: &bound{1},
-			maximum: &bound{9007199254740991}}},
 		{"roles", &rule{
 			types: isArray,
 			items: &rule{
@@ -6013,7 +6011,7 @@ var methodTable = []Method{
 	{Name: "job/exec", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "shellBusy", "shellIntegrationUnavailable", "confirmationDenied", "policyDenied", "inputHeld", "invalidPattern", "limitExceeded", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/exited", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/get", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "notInitialized", "shuttingDown"}},
-	{Name: "job/giveInput", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "inputHeld", "policyDenied", "unsupported", "notInitialized", "shuttingDown"}},
+	{Name: "job/giveInput", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"methodNotFound", "invalidParams", "jobNotFound", "jobExited", "inputHeld", "policyDenied", "notInitialized", "shuttingDown"}},
 	{Name: "job/history", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "shellIntegrationUnavailable", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/inputChanged", Kind: "notification", From: "server", Level: "sessions", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/kill", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "confirmationDenied", "policyDenied", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
@@ -6027,13 +6025,13 @@ var methodTable = []Method{
 	{Name: "job/screen", Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "notInteractive", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/screenChanged", Kind: "notification", From: "server", Level: "terminal", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/search", Kind: "request", From: "client", Level: "store", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "invalidPattern", "limitExceeded", "resourceUnavailable", "outputFileError", "canceled", "notInitialized", "shuttingDown"}},
-	{Name: "job/set", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "policyDenied", "unsupported", "notInitialized", "shuttingDown"}},
+	{Name: "job/set", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"methodNotFound", "invalidParams", "jobNotFound", "jobExited", "policyDenied", "notInitialized", "shuttingDown"}},
 	{Name: "job/signal", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "confirmationDenied", "policyDenied", "jobExited", "unsupported", "keyConflict", "canceled", "notInitialized", "shuttingDown"}},
 	{Name: "job/start", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "commandNotFound", "permissionDenied", "badWorkingDirectory", "directoryNotAllowed", "confirmationDenied", "policyDenied", "resourceUnavailable", "ptyUnavailable", "outputFileError", "nameInUse", "invalidPattern", "limitExceeded", "unsupported", "keyConflict", "notInitialized", "shuttingDown", "canceled"}},
 	{Name: "job/started", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/stateChanged", Kind: "notification", From: "server", Level: "core", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "job/subscribe", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "resumeGap", "unsupported", "notInitialized", "shuttingDown"}},
-	{Name: "job/takeInput", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "jobExited", "inputHeld", "notInteractive", "policyDenied", "unsupported", "notInitialized", "shuttingDown"}},
+	{Name: "job/takeInput", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"methodNotFound", "invalidParams", "jobNotFound", "jobExited", "inputHeld", "notInteractive", "policyDenied", "notInitialized", "shuttingDown"}},
 	{Name: "job/unsubscribe", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "notInitialized", "shuttingDown"}},
 	{Name: "job/unwatch", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "policyDenied", "notInitialized", "shuttingDown"}},
 	{Name: "job/wait", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "jobNotFound", "invalidPattern", "shellIntegrationUnavailable", "unsupported", "canceled", "notInitialized", "shuttingDown"}},
@@ -6046,11 +6044,11 @@ var methodTable = []Method{
 	{Name: "server/stats", Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "notInitialized", "shuttingDown"}},
 	{Name: "session/clientJoined", Kind: "notification", From: "server", Level: "sessions", HasParams: true, HasResult: false, Errors: []string(nil)},
 	{Name: "session/clientLeft", Kind: "notification", From: "server", Level: "sessions", HasParams: true, HasResult: false, Errors: []string(nil)},
-	{Name: "session/detach", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "unsupported", "notInitialized", "shuttingDown"}},
-	{Name: "session/end", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "policyDenied", "unsupported", "notInitialized", "shuttingDown"}},
-	{Name: "session/get", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "unsupported", "notInitialized", "shuttingDown"}},
+	{Name: "session/detach", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"methodNotFound", "invalidParams", "notInitialized", "shuttingDown"}},
+	{Name: "session/end", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"methodNotFound", "invalidParams", "policyDenied", "notInitialized", "shuttingDown"}},
+	{Name: "session/get", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"methodNotFound", "invalidParams", "notInitialized", "shuttingDown"}},
 	{Name: "session/replaced", Kind: "notification", From: "server", Level: "sessions", HasParams: true, HasResult: false, Errors: []string(nil)},
-	{Name: "session/set", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"invalidParams", "policyDenied", "unsupported", "notInitialized", "shuttingDown"}},
+	{Name: "session/set", Kind: "request", From: "client", Level: "sessions", HasParams: true, HasResult: true, Errors: []string{"methodNotFound", "invalidParams", "policyDenied", "notInitialized", "shuttingDown"}},
 	{Name: "shutdown", Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true, Errors: []string{"notInitialized", "invalidRequest", "invalidParams", "shuttingDown"}},
 }
 

@@ -1530,6 +1530,9 @@ type CanceledData struct {
 	CommandID *int64 `json:"commandId,omitempty"`
 	// The state of that command; absent if commandId is absent.
 	Command *CommandState `json:"command,omitempty"`
+	// true if nothing was done, since the client had left the session before its person
+	// could answer client/confirm: the same request may be made again; absent if not.
+	Retryable *bool `json:"retryable,omitempty"`
 	// Free for any use: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2059,8 +2062,7 @@ type LimitOptions struct {
 // SessionLeaseOptions: How long the session is to live while no client is attached.
 type SessionLeaseOptions struct {
 	// Milliseconds for which jobs with onDetach keep live on while no client is attached;
-	// null: until the session is ended. More than capabilities.sessions.maxLeaseMs is
-	// reduced to that. Default: 86400000 (24 hours).
+	// null: until the session is ended. Default: 86400000 (24 hours).
 	DetachedMs Nullable[int64] `json:"detachedMs,omitzero"`
 	// Milliseconds after which a session without clients and without live jobs ends.
 	// Default: 60000.
@@ -2397,8 +2399,6 @@ type SessionSupport struct {
 	Roles List[string] `json:"roles"`
 	// Whether requests may have key.
 	Keys bool `json:"keys"`
-	// The longest lease.detachedMs in milliseconds; absent if there is no bound.
-	MaxLeaseMs *int64 `json:"maxLeaseMs,omitempty"`
 }
 
 // Capabilities: What this server on this machine can really do. An absent member means
@@ -4771,8 +4771,7 @@ type SessionReplacedParams struct {
 // SessionLeaseChange: The lease; an absent member stays as it is.
 type SessionLeaseChange struct {
 	// Milliseconds for which jobs with onDetach keep live on while no client is attached;
-	// null: until the session is ended. More than capabilities.sessions.maxLeaseMs is
-	// reduced to that. Absent: unchanged.
+	// null: until the session is ended. Absent: unchanged.
 	DetachedMs Nullable[int64] `json:"detachedMs,omitzero"`
 	// Milliseconds after which a session without clients and without live jobs ends. Absent:
 	// unchanged.

@@ -1686,6 +1686,10 @@ class CanceledData(TypedDict):
     command: NotRequired[CommandState]
     """The state of that command; absent if commandId is absent."""
 
+    retryable: NotRequired[Literal[True]]
+    """true if nothing was done, since the client had left the session before its person could answer
+    client/confirm: the same request may be made again; absent if not."""
+
     _meta: NotRequired[Meta]
     """Free for any use: the server neither reads nor answers it."""
 
@@ -2355,8 +2359,7 @@ class SessionLeaseOptions(TypedDict):
 
     detachedMs: NotRequired[Optional[int]]
     """Milliseconds for which jobs with onDetach keep live on while no client is attached; null: until the
-    session is ended. More than capabilities.sessions.maxLeaseMs is reduced to that. Default: 86400000 (24
-    hours)."""
+    session is ended. Default: 86400000 (24 hours)."""
 
     idleMs: NotRequired[int]
     """Milliseconds after which a session without clients and without live jobs ends. Default: 60000."""
@@ -2699,9 +2702,6 @@ class SessionSupport(TypedDict):
 
     keys: bool
     """Whether requests may have key."""
-
-    maxLeaseMs: NotRequired[int]
-    """The longest lease.detachedMs in milliseconds; absent if there is no bound."""
 
 
 class Capabilities(TypedDict):
@@ -5500,7 +5500,7 @@ class SessionLeaseChange(TypedDict):
 
     detachedMs: NotRequired[Optional[int]]
     """Milliseconds for which jobs with onDetach keep live on while no client is attached; null: until the
-    session is ended. More than capabilities.sessions.maxLeaseMs is reduced to that. Absent: unchanged."""
+    session is ended. Absent: unchanged."""
 
     idleMs: NotRequired[int]
     """Milliseconds after which a session without clients and without live jobs ends. Absent: unchanged."""

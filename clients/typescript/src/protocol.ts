@@ -1530,6 +1530,11 @@ export type CanceledData = {
   commandId?: CommandId;
   /** The state of that command; absent if commandId is absent. */
   command?: CommandState;
+  /**
+   * true if nothing was done, since the client had left the session before its person could answer
+   * client/confirm: the same request may be made again; absent if not.
+   */
+  retryable?: true;
   _meta?: Meta;
 };
 
@@ -2078,8 +2083,7 @@ export type LimitOptions = {
 export type SessionLeaseOptions = {
   /**
    * Milliseconds for which jobs with onDetach keep live on while no client is attached; null: until
-   * the session is ended. More than capabilities.sessions.maxLeaseMs is reduced to that. Default:
-   * 86400000 (24 hours).
+   * the session is ended. Default: 86400000 (24 hours).
    */
   detachedMs?: number | null;
   /**
@@ -2424,8 +2428,6 @@ export type SessionSupport = {
   roles: string[];
   /** Whether requests may have key. */
   keys: boolean;
-  /** The longest lease.detachedMs in milliseconds; absent if there is no bound. */
-  maxLeaseMs?: number;
 };
 
 /**
@@ -4929,8 +4931,7 @@ export type SessionReplacedParams = {
 export type SessionLeaseChange = {
   /**
    * Milliseconds for which jobs with onDetach keep live on while no client is attached; null: until
-   * the session is ended. More than capabilities.sessions.maxLeaseMs is reduced to that. Absent:
-   * unchanged.
+   * the session is ended. Absent: unchanged.
    */
   detachedMs?: number | null;
   /**
