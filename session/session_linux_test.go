@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -82,6 +83,79 @@ func TestEndOfTheLink(t *testing.T) {
 		c.gone()
 	})
 	end(t, d, "work")
+}
+
+// A write to a terminal that is not read blocks, whatever poll says. Close does not wait for its end.
+func TestStuckTerminal(t *testing.T) {
+	master, tty := terminal(t)
+	s, err := openStream(tty, unix.O_WRONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.(*stream).WriteNow([]byte("x")); n != 0 || err != nil {
+		t.Errorf("%d bytes are written at once, %v", n, err)
+	}
+	wrote, closed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := s.Write(bytes.Repeat([]byte("\n"), 1<<20))
+		wrote <- err
+	}()
+	for until := time.Now().Add(watchdog); !writes(t, tty); {
+		if time.Now().After(until) {
+			t.Fatal("the write to the terminal does not block")
+		}
+	}
+	go func() { closed <- s.Close() }()
+	select {
+	case <-closed:
+	case <-time.After(watchdog / 6):
+		t.Error("Close waits for the write")
+	}
+	if err := master.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-wrote; err == nil {
+		t.Error("everything is written")
+	}
+	if _, err := unix.FcntlInt(uintptr(tty), unix.F_GETFD, 0); err != unix.EBADF {
+		t.Errorf("the terminal is still open: %v", err)
+	}
+}
+
+// terminal returns the two ends of a terminal.
+func terminal(t *testing.T) (master *os.File, tty int) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetUint32(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tty, err = unix.Open(fmt.Sprintf("/dev/pts/%d", n), unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err != nil {
+		t.Fatal(err)
+	}
+	return master, tty
+}
+
+// writes reports whether a thread of this process sleeps in write(2) to a descriptor.
+func writes(t *testing.T, fd int) bool {
+	t.Helper()
+	calls, err := filepath.Glob("/proc/self/task/*/syscall")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range calls {
+		text, err := os.ReadFile(name)
+		if err == nil && strings.HasPrefix(string(text), fmt.Sprintf("%d %#x ", unix.SYS_WRITE, fd)) {
+			return true
+		}
+	}
+	return false
 }
 
 func socketPair(t *testing.T) (a, b *os.File) {

@@ -81,9 +81,14 @@ func connect(c *base.Call, o connectOptions) int {
 			return c.Wrong("-session %w", err)
 		}
 	}
-	if term.IsTerminal(int(os.Stdin.Fd())) {
-		fmt.Fprintf(os.Stderr, "%s: stdin is a terminal; programs start this command, and speak JSON-RPC with it over pipes\n", c.Name())
-		return base.StatusUsage
+	for _, f := range []struct {
+		name string
+		*os.File
+	}{{"stdin", os.Stdin}, {"stdout", os.Stdout}} {
+		if term.IsTerminal(int(f.Fd())) {
+			fmt.Fprintf(os.Stderr, "%s: %s is a terminal; programs start this command, and speak JSON-RPC with it over pipes\n", c.Name(), f.name)
+			return base.StatusUsage
+		}
 	}
 	if err := base.EnoughDescriptors(base.ServerDescriptors); err != nil {
 		return connectFailed(c, err)

@@ -419,6 +419,20 @@ func TestConnectErrors(t *testing.T) {
 	if _, out, _ := h.run("help"); strings.Contains(out, "host ") {
 		t.Errorf("the hidden command is in the help:\n%s", out)
 	}
+	for name, give := range map[string]func(*exec.Cmd, *os.File){
+		"stdin":  func(c *exec.Cmd, tty *os.File) { c.Stdin = tty },
+		"stdout": func(c *exec.Cmd, tty *os.File) { c.Stdout = tty },
+	} {
+		cmd := h.command("connect", "-session", "x")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		master, tty := plainTerminal(t)
+		give(cmd, tty)
+		if _ = cmd.Run(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(errs.String(), name+" is a terminal") {
+			t.Errorf("%s is a terminal: %s", name, errs.String())
+		}
+		_, _ = tty.Close(), master.Close()
+	}
 	// Without a place for files.
 	cmd := exec.Command("shelld", "connect", "-new")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
