@@ -5,6 +5,7 @@ package session
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -19,9 +20,10 @@ import (
 
 // The limits of what other processes of the user can make a host do.
 const (
-	maxAsking = 64              // connections that have not sent their first message yet
-	firstTime = 5 * time.Second // for that message, and for a front to take what is sent to it
-	checkTime = time.Minute     // between two checks of the socket
+	maxClients = 1000            // attached at a time
+	maxAsking  = 64              // connections that have not sent their first message yet
+	firstTime  = 5 * time.Second // for that message, and for a front to take what is sent to it
+	checkTime  = time.Minute     // between two checks of the socket
 )
 
 // HostOptions describe a host.
@@ -46,6 +48,7 @@ type Host struct {
 	end      chan struct{} // closed when the end was requested
 	endOnce  sync.Once
 	asking   chan struct{} // a place for each connection without its first message
+	clients  chan struct{} // and for each client
 
 	mu       sync.Mutex
 	listener *net.UnixListener
@@ -60,7 +63,7 @@ type Host struct {
 func (d *Directory) Listen(o HostOptions, level slog.Leveler) (*Host, error) {
 	h := &Host{
 		status: o.Status, arrivals: make(chan *Arrival), end: make(chan struct{}), asking: make(chan struct{}, maxAsking),
-		open: map[*net.UnixConn]bool{}, stop: make(chan struct{}), info: o.Info.here(),
+		clients: make(chan struct{}, maxClients), open: map[*net.UnixConn]bool{}, stop: make(chan struct{}), info: o.Info.here(),
 	}
 	h.info.Session = o.Name
 	var err error
@@ -250,8 +253,13 @@ func (h *Host) serve(c *net.UnixConn) {
 	r, err := h.first(c)
 	switch {
 	case err != nil:
-		h.Log.Debug("a connection without a valid request", "error", err)
-		if e, ok := errors.AsType[*Error](err); ok {
+		e, ok := errors.AsType[*Error](err)
+		if ok && e.Kind == Refused {
+			h.Log.Warn("a client cannot be attached", "error", err)
+		} else {
+			h.Log.Debug("a connection without a valid request", "error", err)
+		}
+		if ok {
 			_, _ = c.Write(line(answer{Kind: e.Kind, Message: e.Text})) // The peer may be gone.
 		}
 	case r.Verb == verbStatus:
@@ -287,7 +295,17 @@ func (h *Host) first(c *net.UnixConn) (received, error) {
 
 // attach passes a client on. It returns false if that was not possible.
 func (h *Host) attach(c *net.UnixConn, r received) bool {
-	a, err := arrive(c, r)
+	var a *Arrival
+	var err error
+	select {
+	case h.clients <- struct{}{}:
+		if a, err = arrive(c, r, func() { <-h.clients }); err != nil {
+			<-h.clients
+		}
+	default:
+		closeAll(r.fds)
+		err = fmt.Errorf("%d clients are attached, and there is no room for more; detach one", cap(h.clients))
+	}
 	if err != nil {
 		h.Log.Warn("a client cannot be attached", "error", err)
 		_, _ = c.Write(line(answer{Kind: Refused, Message: err.Error()})) // The peer may be gone.

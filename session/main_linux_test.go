@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 // watchdog limits steps that normally take a moment.
@@ -51,6 +52,9 @@ func hostMain(dir, name string) int {
 	if name == "fails" {
 		return 2 + len(fmt.Sprint(h.Fail(errors.New("it has no wish to"))))
 	}
+	if name == "crowded" {
+		h.clients = make(chan struct{}, 2)
+	}
 	h.Ready()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -78,6 +82,9 @@ func serveLines(h *Host, a *Arrival) {
 	lines := bufio.NewScanner(a.In)
 	for lines.Scan() {
 		switch text := lines.Text(); text {
+		case "fill":
+			fill()
+			fmt.Fprintf(a.Out, "%d %s\n", os.Getpid(), text)
 		case "exit 3":
 			a.Exit(3)
 			return
@@ -91,6 +98,19 @@ func serveLines(h *Host, a *Arrival) {
 		}
 	}
 	a.Exit(0)
+}
+
+// fill leaves room for one more descriptor with a connection.
+func fill() {
+	var all []int
+	for {
+		fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			closeAll(all[len(all)-2:])
+			return
+		}
+		all = append(all, fd)
+	}
 }
 
 // frontMain is a front that hands over its own stdin and stdout.

@@ -528,6 +528,38 @@ func TestBadPeers(t *testing.T) {
 	end(t, d, "work")
 }
 
+// A host that cannot take one more client says so, and takes others when it can.
+func TestFullHost(t *testing.T) {
+	d := newDirectory(t)
+	attach(t, d, "work").say("fill")
+	_, err := tryAttach(t, d, "work")
+	wantKind(t, err, Refused, "no descriptors left")
+	if log, err := os.ReadFile(d.path + "/work/host.log"); err != nil || !strings.Contains(string(log), "no descriptors left") {
+		t.Errorf("the log is %q, %v", log, err)
+	}
+	end(t, d, "work")
+
+	first := attach(t, d, "crowded")
+	attach(t, d, "crowded").say("hello")
+	_, err = tryAttach(t, d, "crowded")
+	wantKind(t, err, Refused, "2 clients are attached")
+	if err := first.link.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first.gone()
+	for until := time.Now().Add(watchdog); ; { // Its place is free a moment later.
+		c, err := tryAttach(t, d, "crowded")
+		if err == nil {
+			c.say("hello")
+			break
+		}
+		if wantKind(t, err, Refused, "2 clients"); time.Now().After(until) {
+			t.Fatal(err)
+		}
+	}
+	end(t, d, "crowded")
+}
+
 // Another user is not served, even if the modes of the files let him in.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
