@@ -25,7 +25,7 @@ const (
 
 // A connectOptions is the command line of connect.
 type connectOptions struct {
-	dir, session, title, framing string
+	dir, session, title string
 	new, existing                bool
 	level                        slog.Level
 }
@@ -48,7 +48,7 @@ of request, 77 if the session belongs to another user or machine.`,
 }
 
 func connectFlags(fs *flag.FlagSet) func(*base.Call) int {
-	o := connectOptions{framing: "auto", level: slog.LevelWarn}
+	o := connectOptions{level: slog.LevelWarn}
 	fs.StringVar(&o.session, "session", "", "the `name` of the session: letters, digits, dots, dashes and underscores")
 	fs.BoolVar(&o.new, "new", false, "make a session with a name of its own, and print that on stderr")
 	fs.StringVar(&o.title, "name", "", "a `title` for people, if the session is a new one")
@@ -62,9 +62,8 @@ func sessionsDir(fs *flag.FlagSet, to *string) {
 	fs.StringVar(to, "dir", "", "the `directory` of the sessions; by default $XDG_STATE_HOME/shelld/hosts, or its counterpart on this platform")
 }
 
-// hostFlags declares the flags of the server that a new host takes over.
+// hostFlags declares the flags that a new host takes over.
 func hostFlags(fs *flag.FlagSet, o *connectOptions) {
-	fs.Var(base.Choice{To: &o.framing, Allowed: []string{"auto", "header", "line"}}, "framing", "how messages of all clients of a new host are framed: `auto` (detected from the first byte), header or line")
 	fs.Var(base.Level{Level: &o.level}, "log", "the lowest `level` that a new host logs to host.log in the session's directory: debug, info, warn or error")
 }
 
@@ -132,7 +131,7 @@ func (o connectOptions) attach() (link *session.Link, again string, err error) {
 
 // host returns the command line of a host.
 func (o connectOptions) host(dir string) []string {
-	return []string{"shelld", "host", "-session", o.session, "-name", o.title, "-dir", dir, "-framing", o.framing, "-log", o.level.String()}
+	return []string{"shelld", "host", "-session", o.session, "-name", o.title, "-dir", dir, "-log", o.level.String()}
 }
 
 // parentName returns the name of the program that has started this one, or "".

@@ -307,6 +307,23 @@ func TestConnect(t *testing.T) {
 	}
 }
 
+// Each client of a host has its own framing.
+func TestConnectFramings(t *testing.T) {
+	h := newHosted(t)
+	f := h.connect("-session", "work")
+	f.initialize()
+	other := h.connect("-session", "work")
+	request := `{"jsonrpc":"2.0","id":1,"method":"initialize"}`
+	if _, err := fmt.Fprintf(other.in, "Content-Length: %d\r\n\r\n%s", len(request), request); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := other.lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, "Content-Length: ") {
+		t.Errorf("the answer begins with %q, %v", line, err)
+	}
+	f.call("job/list", map[string]any{}, nil)
+	h.end("work")
+}
+
 // The end of the front is the end of the connection, and a signal to it a request for that.
 func TestConnectEnds(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -397,7 +414,7 @@ func TestConnectErrors(t *testing.T) {
 		{"connect -new -session x", 2, "name a session"},
 		{"connect -new -existing", 2, "-existing is for -session"},
 		{"connect -session a/b", 2, "cannot be the name of a session"},
-		{"connect -session x -framing morse", 2, "auto, header or line"},
+		{"connect -session x -framing line", 2, "-framing"},
 		{"connect -session nosuch -existing", 69, "there is no session nosuch"},
 		{"connect -session future", 76, "a later one"},
 		{"connect -session open", 77, "chmod 700"},
