@@ -26,8 +26,8 @@ const (
 // A connectOptions is the command line of connect.
 type connectOptions struct {
 	dir, session, title string
-	new, existing                bool
-	level                        slog.Level
+	new, existing       bool
+	level               slog.Level
 }
 
 func connectCommand() *base.Command {
@@ -41,7 +41,7 @@ if there is none. Jobs that are started with onDetach "keep" live on when the cl
 this process ends; "shelld connect -session NAME" attaches to them again.`,
 		Notes: `Exit status: 0 if the client has detached or ended the session properly, 1 if not or if
 something failed, 2 if the command line is wrong, 69 if there is no such session, 75 if the
-host is gone or does not answer (jobs may be alive), 76 if the host does not know this kind
+host has ended, with its jobs, or does not answer, 76 if the host does not know this kind
 of request, 77 if the session belongs to another user or machine.`,
 		Flags: connectFlags,
 	}

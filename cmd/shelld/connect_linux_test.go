@@ -335,7 +335,7 @@ func TestConnectEnds(t *testing.T) {
 		"SIGTERM":              {func(f *frontClient, _ int) { _ = f.cmd.Process.Signal(syscall.SIGTERM) }, -1, ""},
 		"end of stdin":         {func(f *frontClient, _ int) { _ = f.in.Close() }, -1, ""},
 		"SIGKILL of the host": {
-			func(f *frontClient, host int) { _ = syscall.Kill(host, syscall.SIGKILL) }, 75, "To attach again: shelld connect -session work\n",
+			func(f *frontClient, host int) { _ = syscall.Kill(host, syscall.SIGKILL) }, 75, "has ended, and its jobs with it. To start the session anew: shelld connect -session work\n",
 		},
 		"SIGKILL of the host, and stderr is closed": {func(f *frontClient, host int) {
 			f.closeStderr()
@@ -344,7 +344,7 @@ func TestConnectEnds(t *testing.T) {
 		"SIGTERM, and the host hangs": {func(f *frontClient, host int) {
 			f.stop(host)
 			_ = f.cmd.Process.Signal(syscall.SIGTERM)
-		}, 75, "To attach again: shelld connect -session work\n"},
+		}, 75, "does not answer; its jobs may be alive. To attach again: shelld connect -session work\n"},
 		"SIGTERM twice, and the host hangs": {func(f *frontClient, host int) {
 			f.stop(host)
 			_ = f.cmd.Process.Signal(syscall.SIGTERM)
