@@ -87,7 +87,7 @@ func (f *folder) connectAlone(c Call, starting *os.File, most time.Duration) (*L
 		return l, err
 	}
 	if info, ok := f.info(); ok && info.elsewhere() {
-		return nil, errorf(NotOurs, "the session %s is on %s, or was when that machine last ran; attach there, choose another name, or delete %s", f.name, info.Hostname, f.path)
+		return nil, f.elsewhere(info)
 	}
 	if c.Existing {
 		return nil, errorf(NotFound, "the host of the session %s has ended; without -existing a new one is started", f.name)

@@ -31,3 +31,9 @@ type Entry struct {
 	Status json.RawMessage // as the host reports it; nil: it does not
 	Err    error           // why it does not
 }
+
+// A Skip says why Prune has not deleted a session whose host may have ended.
+type Skip struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}

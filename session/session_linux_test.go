@@ -621,7 +621,7 @@ func TestBoundedLog(t *testing.T) {
 	if e, err := d.Show("work"); err != nil || e.Alive || !e.Known {
 		t.Errorf("it is shown as %+v, %v", e, err)
 	}
-	if deleted, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[work]" {
+	if deleted, _, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[work]" {
 		t.Errorf("deleted are %v, %v", deleted, err)
 	}
 }
@@ -650,7 +650,7 @@ func TestListAndPrune(t *testing.T) {
 	if want := fmt.Sprint([]string{"atrue", "bfalse", name + "true"}); err != nil || fmt.Sprint(got) != want {
 		t.Errorf("%v, %v, want %s", got, err, want)
 	}
-	if deleted, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[b]" {
+	if deleted, _, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[b]" {
 		t.Errorf("deleted are %v, %v", deleted, err)
 	}
 	if _, err := os.Stat(d.path + "/b"); err == nil || !os.IsNotExist(err) {
@@ -715,7 +715,7 @@ func TestClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitEnd(t, d, "work")
-	if deleted, err := d.Prune(); err != nil || len(deleted) != 1 {
+	if deleted, _, err := d.Prune(); err != nil || len(deleted) != 1 {
 		t.Errorf("%v, %v", deleted, err)
 	}
 	if again.InPlace() {
@@ -791,8 +791,16 @@ func TestOtherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := tryAttach(t, d, "work")
-	wantKind(t, err, NotOurs, "elsewhere")
-	if deleted, err := d.Prune(); err != nil || deleted != nil {
-		t.Errorf("deleted are %v, %v", deleted, err)
+	wantKind(t, err, Elsewhere, "shelld sessions prune -elsewhere work")
+	deleted, skipped, err := d.Prune()
+	if err != nil || deleted != nil || len(skipped) != 1 || skipped[0].Name != "work" || !strings.Contains(skipped[0].Why, "was started on elsewhere") {
+		t.Errorf("deleted are %v, %v, %v", deleted, skipped, err)
 	}
+	if err := d.PruneElsewhere("work"); err != nil {
+		t.Error(err)
+	}
+	wantKind(t, d.PruneElsewhere("work"), NotFound, "no session work")
+	attach(t, d, "work").say("hello")
+	wantKind(t, d.PruneElsewhere("work"), Gone, "in use")
+	end(t, d, "work")
 }

@@ -162,7 +162,7 @@ func sessionStatus(err error) int {
 		return statusHostGone
 	case session.Version, session.Malformed:
 		return statusVersion
-	case session.NotOurs:
+	case session.NotOurs, session.Elsewhere:
 		return statusNotYours
 	}
 	return 1

@@ -458,6 +458,35 @@ func TestConnectErrors(t *testing.T) {
 	}
 }
 
+// The session of a machine that is gone is named, and deleted on request.
+func TestPruneElsewhere(t *testing.T) {
+	h := newHosted(t)
+	if err := os.MkdirAll(h.dir+"/work", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.dir+"/work/host.json", []byte(`{"v":1,"pid":1,"bootId":"x","machine":"y","hostname":"gone"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args        string
+		status      int
+		out, stderr string
+	}{
+		{"connect -session work", 77, "", "shelld sessions prune -elsewhere work"},
+		{"sessions prune", 0, "0 sessions deleted\n", "shelld sessions prune -elsewhere work"},
+		{"sessions prune -elsewhere nosuch", 69, "", "there is no session nosuch"},
+		{"sessions prune -elsewhere work", 0, "1 session deleted\n", ""},
+	} {
+		status, out, stderr := h.run(strings.Fields(c.args)...)
+		if status != c.status || out != c.out || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("%s: exit status %d, %q, %q", c.args, status, out, stderr)
+		}
+	}
+	f := h.connect("-session", "work")
+	f.initialize()
+	h.end("work")
+}
+
 func TestConnectNew(t *testing.T) {
 	h := newHosted(t)
 	f := h.connect("-new")
