@@ -99,8 +99,13 @@ func (f *folder) connectAlone(c Call, starting *os.File, most time.Duration) (*L
 		}
 		return nil, err
 	}
+	ended := make(chan *os.ProcessState, 1)
+	go func() { // Otherwise the ended host would stay in the list of processes as long as this one.
+		state, _ := p.Wait() // After an error, something else has removed it.
+		ended <- state
+	}()
 	if l, err = f.attach(c, most); l != nil {
-		l.Host = p.Pid
+		l.Host, l.ended = p.Pid, ended
 	}
 	if isUnreachable(err) {
 		return nil, errSwept // Another program has ended the host at once.

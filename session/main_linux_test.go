@@ -225,29 +225,22 @@ func handOver(t *testing.T, d *Directory, name string, in, out, r, w *os.File) (
 		return nil, err
 	}
 	if c.link.Host > 0 {
-		reap(t, c.link.Host)
+		awaitHost(t, c.link)
 	}
 	return c, nil
 }
 
-// reap removes the zombie of a host that this process has started.
-func reap(t *testing.T, pid int) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p, err := os.FindProcess(pid)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		state, err := p.Wait()
-		if status, _ := state.Sys().(syscall.WaitStatus); err != nil || !state.Success() && status.Signal() != syscall.SIGKILL {
-			t.Errorf("the host %d: %v, %v", pid, state, err)
-		}
-	}()
+// awaitHost checks at the end of the test that a host has ended, and how, and that no zombie is left.
+func awaitHost(t *testing.T, l *Link) {
+	pid := l.Host
 	t.Cleanup(func() {
 		select {
-		case <-done:
+		case state := <-l.ended:
+			if state == nil {
+				t.Errorf("something else has waited for the host %d", pid)
+			} else if status, _ := state.Sys().(syscall.WaitStatus); !state.Success() && status.Signal() != syscall.SIGKILL {
+				t.Errorf("the host %d: %v", pid, state)
+			}
 		case <-time.After(watchdog):
 			t.Errorf("the host %d does not end", pid)
 			_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -19,6 +19,8 @@ type Call struct {
 type Link struct {
 	*os.File
 	Host int // the pid of the host if this process has started it; 0: another one has
+
+	ended <-chan *os.ProcessState // receives the state of that host
 }
 
 // An Entry is a session as it is found.
