@@ -82,7 +82,9 @@ func (d *Directory) Listen(o HostOptions, level slog.Leveler) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.Fail(err))
 	}
-	h.running.Go(h.watch)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1) // before a front can send it: until then it is lost
+	h.running.Go(func() { h.watch(asked) })
 	return h, nil
 }
 
@@ -166,10 +168,8 @@ func (h *Host) reachable() bool {
 	return err == nil && os.SameFile(now, h.bound)
 }
 
-// watch makes the socket and host.json anew if they are gone.
-func (h *Host) watch() {
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGUSR1)
+// watch makes the socket and host.json anew if they are gone, at once if a front asks for it.
+func (h *Host) watch(asked chan os.Signal) {
 	defer signal.Stop(asked)
 	tick := time.NewTicker(checkTime)
 	defer tick.Stop()
