@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,6 +45,7 @@ type Host struct {
 	ready    *os.File // the pipe on which the front waits
 	info     Info
 
+	keepsLog atomic.Bool // its log is worth keeping
 	arrivals chan *Arrival
 	end      chan struct{} // closed when the end was requested
 	endOnce  sync.Once
@@ -74,7 +76,9 @@ func (d *Directory) Listen(o HostOptions, level slog.Leveler) (*Host, error) {
 		h.folder.close()
 		return nil, err
 	}
-	h.Log = slog.New(slog.NewTextHandler(newBoundedLog(h.folder), &slog.HandlerOptions{Level: level}))
+	// Who has asked for more than warnings wants to read them; what is there is of a host that was killed.
+	h.keepsLog.Store(level.Level() < slog.LevelWarn || h.folder.logged())
+	h.Log = slog.New(slog.NewTextHandler(newBoundedLog(h.folder), &slog.HandlerOptions{Level: level, ReplaceAttr: h.seeError}))
 	err = h.listen()
 	if err == nil {
 		err = h.tell()
@@ -86,6 +90,14 @@ func (d *Directory) Listen(o HostOptions, level slog.Leveler) (*Host, error) {
 	signal.Notify(asked, syscall.SIGUSR1) // before a front can send it: until then it is lost
 	h.running.Go(func() { h.watch(asked) })
 	return h, nil
+}
+
+// seeError keeps a log with errors.
+func (h *Host) seeError(_ []string, a slog.Attr) slog.Attr {
+	if level, ok := a.Value.Any().(slog.Level); ok && level >= slog.LevelError {
+		h.keepsLog.Store(true)
+	}
+	return a
 }
 
 // inherit takes over the descriptors that a front has left.
@@ -347,7 +359,7 @@ func (h *Host) Stop() error {
 var held []*os.File
 
 // Close releases the session, except its lock. The end of the process releases the lock, so a program that waits for it
-// waits for that. If nothing was logged, Close deletes the session's directory.
+// waits for that. Close deletes the session's directory, unless there is a log that is worth keeping.
 func (h *Host) Close() error {
 	err := h.Stop()
 	if starting := h.unused(); starting != nil {
@@ -362,10 +374,10 @@ func (h *Host) Close() error {
 	return err
 }
 
-// unused returns the locked file of the fronts that start hosts, if the directory can be deleted: nothing was logged, and
-// no front is about to start another host. Otherwise it returns nil.
+// unused returns the locked file of the fronts that start hosts, if the directory can be deleted: no log is worth keeping,
+// and no front is about to start another host. Otherwise it returns nil.
 func (h *Host) unused() *os.File {
-	if h.folder.logged() {
+	if h.keepsLog.Load() && h.folder.logged() {
 		return nil
 	}
 	f, err := h.folder.open(startingFile)

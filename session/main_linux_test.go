@@ -93,6 +93,11 @@ func serveLines(h *Host, a *Arrival) {
 				h.Log.Warn(strings.Repeat("x", 100))
 			}
 			fallthrough
+		case "error":
+			if text == "error" {
+				h.Log.Error("x")
+			}
+			fallthrough
 		default:
 			fmt.Fprintf(a.Out, "%d %s\n", os.Getpid(), text)
 		}

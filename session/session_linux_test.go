@@ -601,10 +601,11 @@ func TestOtherUser(t *testing.T) {
 	end(t, d, "work")
 }
 
-// The log stays bounded, and keeps its end.
+// The log stays bounded, and keeps its end. After an error it is kept, and after warnings only if the host was killed.
 func TestBoundedLog(t *testing.T) {
 	d := newDirectory(t)
-	attach(t, d, "work").say("log")
+	c := attach(t, d, "work")
+	c.say("log")
 	var size int64
 	for _, name := range []string{logFile, oldLogFile} {
 		info, err := os.Stat(filepath.Join(d.path, "work", name))
@@ -616,11 +617,26 @@ func TestBoundedLog(t *testing.T) {
 	if size > maxLog || size < maxLog/2 {
 		t.Errorf("the logs have %d bytes", size)
 	}
+	c.say("error")
 	end(t, d, "work")
-	// It is worth keeping.
 	if e, err := d.Show("work"); err != nil || e.Alive || !e.Known {
 		t.Errorf("it is shown as %+v, %v", e, err)
 	}
+	if deleted, _, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[work]" {
+		t.Errorf("deleted are %v, %v", deleted, err)
+	}
+	attach(t, d, "work").say("log")
+	end(t, d, "work")
+	_, err := d.Show("work")
+	wantKind(t, err, NotFound, "no session work")
+
+	pid := attach(t, d, "work").say("log")
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, d, "work")
+	attach(t, d, "work").say("hello")
+	end(t, d, "work")
 	if deleted, _, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[work]" {
 		t.Errorf("deleted are %v, %v", deleted, err)
 	}
