@@ -33,10 +33,12 @@ type Arrival struct {
 	answered sync.Once
 	cancel   context.CancelCauseFunc
 	read     chan struct{} // closed when readLink has returned
+	gone     func()        // called at the end of close
 }
 
-// arrive takes over the descriptors of a client. After an error all of them are closed.
-func arrive(c *net.UnixConn, r received) (*Arrival, error) {
+// arrive takes over the descriptors of a client, and calls gone when the Arrival has released them. After an error all of
+// them are closed.
+func arrive(c *net.UnixConn, r received, gone func()) (*Arrival, error) {
 	in, err := openStream(r.fds[0], unix.O_RDONLY)
 	if err != nil {
 		closeAll(r.fds)
@@ -48,7 +50,7 @@ func arrive(c *net.UnixConn, r received) (*Arrival, error) {
 		closeAll(r.fds[1:])
 		return nil, err
 	}
-	a := &Arrival{Since: time.Now(), Out: out, streams: []io.Closer{in, out}, link: c, read: make(chan struct{})}
+	a := &Arrival{Since: time.Now(), Out: out, streams: []io.Closer{in, out}, link: c, read: make(chan struct{}), gone: gone}
 	a.In = acceptedIn{a, in}
 	if r.Client != nil {
 		a.Client = *r.Client
@@ -137,4 +139,5 @@ func (a *Arrival) close() {
 	a.closeStreams()
 	_ = a.link.Close() // Everything was written.
 	<-a.read
+	a.gone()
 }

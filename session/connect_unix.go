@@ -88,7 +88,7 @@ func (f *folder) connectAlone(c Call, starting *os.File, most time.Duration) (*L
 		return l, err
 	}
 	if info, ok := f.info(); ok && info.elsewhere() {
-		return nil, errorf(NotOurs, "the session %s is on %s, or was when that machine last ran; attach there, choose another name, or delete %s", f.name, info.Hostname, f.path)
+		return nil, f.elsewhere(info)
 	}
 	if c.Existing {
 		return nil, errorf(NotFound, "the host of the session %s has ended; without -existing a new one is started", f.name)
@@ -100,8 +100,13 @@ func (f *folder) connectAlone(c Call, starting *os.File, most time.Duration) (*L
 		}
 		return nil, err
 	}
+	ended := make(chan *os.ProcessState, 1)
+	go func() { // Otherwise the ended host would stay in the list of processes as long as this one.
+		state, _ := p.Wait() // After an error, something else has removed it.
+		ended <- state
+	}()
 	if l, err = f.attach(c, most); l != nil {
-		l.Host = p.Pid
+		l.Host, l.ended = p.Pid, ended
 	}
 	if isUnreachable(err) {
 		return nil, errSwept // Another program has ended the host at once.

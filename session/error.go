@@ -8,7 +8,8 @@ type Kind string
 // The kinds of errors. Those of a host go over the wire.
 const (
 	NotFound    Kind = "notFound"    // there is no such session
-	NotOurs     Kind = "notOurs"     // the session, its directory or its host belongs to another user or machine
+	NotOurs     Kind = "notOurs"     // the session, its directory or its host belongs to another user
+	Elsewhere   Kind = "elsewhere"   // the host belongs to another machine
 	Gone        Kind = "gone"        // the host is gone, or does not answer
 	Version     Kind = "version"     // the host does not know this kind of request
 	Malformed   Kind = "malformed"   // the host does not understand the request

@@ -5,12 +5,14 @@ package session
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,9 +21,10 @@ import (
 
 // The limits of what other processes of the user can make a host do.
 const (
-	maxAsking = 64              // connections that have not sent their first message yet
-	firstTime = 5 * time.Second // for that message, and for a front to take what is sent to it
-	checkTime = time.Minute     // between two checks of the socket
+	maxClients = 1000            // attached at a time
+	maxAsking  = 64              // connections that have not sent their first message yet
+	firstTime  = 5 * time.Second // for that message, and for a front to take what is sent to it
+	checkTime  = time.Minute     // between two checks of the socket
 )
 
 // HostOptions describe a host.
@@ -42,10 +45,12 @@ type Host struct {
 	ready    *os.File // the pipe on which the front waits
 	info     Info
 
+	keepsLog atomic.Bool // its log is worth keeping
 	arrivals chan *Arrival
 	end      chan struct{} // closed when the end was requested
 	endOnce  sync.Once
 	asking   chan struct{} // a place for each connection without its first message
+	clients  chan struct{} // and for each client
 
 	mu       sync.Mutex
 	listener *net.UnixListener
@@ -60,7 +65,7 @@ type Host struct {
 func (d *Directory) Listen(o HostOptions, level slog.Leveler) (*Host, error) {
 	h := &Host{
 		status: o.Status, arrivals: make(chan *Arrival), end: make(chan struct{}), asking: make(chan struct{}, maxAsking),
-		open: map[*net.UnixConn]bool{}, stop: make(chan struct{}), info: o.Info.here(),
+		clients: make(chan struct{}, maxClients), open: map[*net.UnixConn]bool{}, stop: make(chan struct{}), info: o.Info.here(),
 	}
 	h.info.Session = o.Name
 	var err error
@@ -71,7 +76,9 @@ func (d *Directory) Listen(o HostOptions, level slog.Leveler) (*Host, error) {
 		h.folder.close()
 		return nil, err
 	}
-	h.Log = slog.New(slog.NewTextHandler(newBoundedLog(h.folder), &slog.HandlerOptions{Level: level}))
+	// Who has asked for more than warnings wants to read them; what is there is of a host that was killed.
+	h.keepsLog.Store(level.Level() < slog.LevelWarn || h.folder.logged())
+	h.Log = slog.New(slog.NewTextHandler(newBoundedLog(h.folder), &slog.HandlerOptions{Level: level, ReplaceAttr: h.seeError}))
 	err = h.listen()
 	if err == nil {
 		err = h.tell()
@@ -80,9 +87,17 @@ func (d *Directory) Listen(o HostOptions, level slog.Leveler) (*Host, error) {
 		return nil, errors.Join(err, h.Fail(err))
 	}
 	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGUSR1) // before a front can send it
+	signal.Notify(asked, syscall.SIGUSR1) // before a front can send it: until then it is lost
 	h.running.Go(func() { h.watch(asked) })
 	return h, nil
+}
+
+// seeError keeps a log with errors.
+func (h *Host) seeError(_ []string, a slog.Attr) slog.Attr {
+	if level, ok := a.Value.Any().(slog.Level); ok && level >= slog.LevelError {
+		h.keepsLog.Store(true)
+	}
+	return a
 }
 
 // inherit takes over the descriptors that a front has left.
@@ -165,7 +180,7 @@ func (h *Host) reachable() bool {
 	return err == nil && os.SameFile(now, h.bound)
 }
 
-// watch makes the socket and host.json anew if they are gone.
+// watch makes the socket and host.json anew if they are gone, at once if a front asks for it.
 func (h *Host) watch(asked chan os.Signal) {
 	defer signal.Stop(asked)
 	tick := time.NewTicker(checkTime)
@@ -250,8 +265,13 @@ func (h *Host) serve(c *net.UnixConn) {
 	r, err := h.first(c)
 	switch {
 	case err != nil:
-		h.Log.Debug("a connection without a valid request", "error", err)
-		if e, ok := errors.AsType[*Error](err); ok {
+		e, ok := errors.AsType[*Error](err)
+		if ok && e.Kind == Refused {
+			h.Log.Warn("a client cannot be attached", "error", err)
+		} else {
+			h.Log.Debug("a connection without a valid request", "error", err)
+		}
+		if ok {
 			_, _ = c.Write(line(answer{Kind: e.Kind, Message: e.Text})) // The peer may be gone.
 		}
 	case r.Verb == verbStatus:
@@ -287,7 +307,17 @@ func (h *Host) first(c *net.UnixConn) (received, error) {
 
 // attach passes a client on. It returns false if that was not possible.
 func (h *Host) attach(c *net.UnixConn, r received) bool {
-	a, err := arrive(c, r)
+	var a *Arrival
+	var err error
+	select {
+	case h.clients <- struct{}{}:
+		if a, err = arrive(c, r, func() { <-h.clients }); err != nil {
+			<-h.clients
+		}
+	default:
+		closeAll(r.fds)
+		err = fmt.Errorf("%d clients are attached, and there is no room for more; detach one", cap(h.clients))
+	}
 	if err != nil {
 		h.Log.Warn("a client cannot be attached", "error", err)
 		_, _ = c.Write(line(answer{Kind: Refused, Message: err.Error()})) // The peer may be gone.
@@ -329,7 +359,7 @@ func (h *Host) Stop() error {
 var held []*os.File
 
 // Close releases the session, except its lock. The end of the process releases the lock, so a program that waits for it
-// waits for that. If nothing was logged, Close deletes the session's directory.
+// waits for that. Close deletes the session's directory, unless there is a log that is worth keeping.
 func (h *Host) Close() error {
 	err := h.Stop()
 	if starting := h.unused(); starting != nil {
@@ -344,10 +374,10 @@ func (h *Host) Close() error {
 	return err
 }
 
-// unused returns the locked file of the fronts that start hosts, if the directory can be deleted: nothing was logged, and
-// no front is about to start another host. Otherwise it returns nil.
+// unused returns the locked file of the fronts that start hosts, if the directory can be deleted: no log is worth keeping,
+// and no front is about to start another host. Otherwise it returns nil.
 func (h *Host) unused() *os.File {
-	if h.folder.logged() {
+	if h.keepsLog.Load() && h.folder.logged() {
 		return nil
 	}
 	f, err := h.folder.open(startingFile)

@@ -56,6 +56,12 @@ func (i Info) elsewhere() bool {
 	return i.Machine != machineID() || i.Machine == "" && i.Hostname != hostname
 }
 
+// elsewhere returns the error for a session whose host may run on another machine.
+func (f *folder) elsewhere(i Info) error {
+	return errorf(Elsewhere, "the host of the session %s was started on %s, another machine, container or boot of it, and may be alive there; "+
+		"attach there, or choose another name. If that machine is gone: shelld sessions prune -elsewhere %[1]s", f.name, i.Hostname)
+}
+
 // process reports whether the host's process is alive on this machine, under the same pid.
 func (i Info) process() bool {
 	ticks, err := startTicks(i.PID)

@@ -105,27 +105,41 @@ func (d *Directory) End(ctx context.Context, name string) error {
 	}
 }
 
-// Prune deletes the directories of sessions whose hosts have ended. It returns their names.
-func (d *Directory) Prune() (deleted []string, err error) {
+// Prune deletes the directories of sessions whose hosts have ended. It returns their names, and which ones of another
+// machine it has left alone.
+func (d *Directory) Prune() (deleted []string, skipped []Skip, err error) {
 	names, err := d.names()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	slices.Sort(names)
 	var errs []error
 	for _, name := range names {
-		switch done, err := d.prune(name); {
+		done, err := d.prune(name, false)
+		e, ok := errors.AsType[*Error](err)
+		switch {
+		case ok && e.Kind == Elsewhere:
+			skipped = append(skipped, Skip{name, e.Text})
 		case err != nil:
 			errs = append(errs, err)
 		case done:
 			deleted = append(deleted, name)
 		}
 	}
-	return deleted, errors.Join(errs...)
+	return deleted, skipped, errors.Join(errs...)
+}
+
+// PruneElsewhere deletes the directory of a session of another machine. The caller knows that its host has ended.
+func (d *Directory) PruneElsewhere(name string) error {
+	done, err := d.prune(name, true)
+	if err == nil && !done {
+		return errorf(Gone, "the session %s is in use: its host is alive, or being started", name)
+	}
+	return err
 }
 
 // prune deletes the directory of a session unless its host is alive or being started.
-func (d *Directory) prune(name string) (done bool, err error) {
+func (d *Directory) prune(name string, elsewhere bool) (done bool, err error) {
 	f, err := d.folder(name)
 	if errors.Is(err, errSwept) {
 		return false, nil
@@ -134,8 +148,8 @@ func (d *Directory) prune(name string) (done bool, err error) {
 		return false, err
 	}
 	defer f.close()
-	if info, ok := f.info(); ok && info.elsewhere() {
-		return false, nil // Its lock may not be visible here.
+	if info, ok := f.info(); ok && info.elsewhere() && !elsewhere {
+		return false, f.elsewhere(info) // Its lock may not be visible here.
 	}
 	for _, file := range []string{startingFile, lockFile} {
 		lock, err := f.open(file)

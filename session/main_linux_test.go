@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 // watchdog limits steps that normally take a moment.
@@ -51,6 +52,9 @@ func hostMain(dir, name string) int {
 	if name == "fails" {
 		return 2 + len(fmt.Sprint(h.Fail(errors.New("it has no wish to"))))
 	}
+	if name == "crowded" {
+		h.clients = make(chan struct{}, 2)
+	}
 	h.Ready()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -78,6 +82,9 @@ func serveLines(h *Host, a *Arrival) {
 	lines := bufio.NewScanner(a.In)
 	for lines.Scan() {
 		switch text := lines.Text(); text {
+		case "fill":
+			fill()
+			fmt.Fprintf(a.Out, "%d %s\n", os.Getpid(), text)
 		case "exit 3":
 			a.Exit(3)
 			return
@@ -86,11 +93,29 @@ func serveLines(h *Host, a *Arrival) {
 				h.Log.Warn(strings.Repeat("x", 100))
 			}
 			fallthrough
+		case "error":
+			if text == "error" {
+				h.Log.Error("x")
+			}
+			fallthrough
 		default:
 			fmt.Fprintf(a.Out, "%d %s\n", os.Getpid(), text)
 		}
 	}
 	a.Exit(0)
+}
+
+// fill leaves room for one more descriptor with a connection.
+func fill() {
+	var all []int
+	for {
+		fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			closeAll(all[len(all)-2:])
+			return
+		}
+		all = append(all, fd)
+	}
 }
 
 // frontMain is a front that hands over its own stdin and stdout.
@@ -205,29 +230,22 @@ func handOver(t *testing.T, d *Directory, name string, in, out, r, w *os.File) (
 		return nil, err
 	}
 	if c.link.Host > 0 {
-		reap(t, c.link.Host)
+		awaitHost(t, c.link)
 	}
 	return c, nil
 }
 
-// reap removes the zombie of a host that this process has started.
-func reap(t *testing.T, pid int) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p, err := os.FindProcess(pid)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		state, err := p.Wait()
-		if status, _ := state.Sys().(syscall.WaitStatus); err != nil || !state.Success() && status.Signal() != syscall.SIGKILL {
-			t.Errorf("the host %d: %v, %v", pid, state, err)
-		}
-	}()
+// awaitHost checks at the end of the test that a host has ended, and how, and that no zombie is left.
+func awaitHost(t *testing.T, l *Link) {
+	pid := l.Host
 	t.Cleanup(func() {
 		select {
-		case <-done:
+		case state := <-l.ended:
+			if state == nil {
+				t.Errorf("something else has waited for the host %d", pid)
+			} else if status, _ := state.Sys().(syscall.WaitStatus); !state.Success() && status.Signal() != syscall.SIGKILL {
+				t.Errorf("the host %d: %v", pid, state)
+			}
 		case <-time.After(watchdog):
 			t.Errorf("the host %d does not end", pid)
 			_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// pipeBytes is the number of bytes that a writable pipe takes without blocking: PIPE_BUF.
+const pipeBytes = 512
+
 // noSignal is 0: Go sets SO_NOSIGPIPE, or ignores the signal.
 const noSignal = 0
 

@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// pipeBytes is the number of bytes that a writable pipe takes without blocking: PIPE_BUF.
+const pipeBytes = 4 << 10
+
 // noSignal keeps a write to a socket whose peer is gone from raising SIGPIPE.
 const noSignal = unix.MSG_NOSIGNAL
 

@@ -40,6 +40,8 @@ func receive(c *net.UnixConn) (r received, err error) {
 		switch {
 		case controlErr != nil:
 			return r, errorf(Malformed, "the descriptors cannot be taken: %w", controlErr)
+		case flags&unix.MSG_CTRUNC != 0 && len(r.fds) < maxDescriptors: // There was room for all of them.
+			return r, errorf(Refused, "its process has no descriptors left; detach other clients, or end the session and start it with a higher limit (ulimit -n)")
 		case flags&unix.MSG_CTRUNC != 0 || len(r.fds) > maxDescriptors:
 			return r, errorf(Malformed, "there must be %d descriptors with an attach, and none with other requests", maxDescriptors)
 		case complete:

@@ -19,6 +19,8 @@ type Call struct {
 type Link struct {
 	*os.File
 	Host int // the pid of the host if this process has started it; 0: another one has
+
+	ended <-chan *os.ProcessState // receives the state of that host
 }
 
 // An Entry is a session as it is found.
@@ -30,4 +32,10 @@ type Entry struct {
 	Info   Info            // from host.json
 	Status json.RawMessage // as the host reports it; nil: it does not
 	Err    error           // why it does not
+}
+
+// A Skip says why Prune has not deleted a session whose host may have ended.
+type Skip struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
 }

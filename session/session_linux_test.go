@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -82,6 +83,79 @@ func TestEndOfTheLink(t *testing.T) {
 		c.gone()
 	})
 	end(t, d, "work")
+}
+
+// A write to a terminal that is not read blocks, whatever poll says. Close does not wait for its end.
+func TestStuckTerminal(t *testing.T) {
+	master, tty := terminal(t)
+	s, err := openStream(tty, unix.O_WRONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.(*stream).WriteNow([]byte("x")); n != 0 || err != nil {
+		t.Errorf("%d bytes are written at once, %v", n, err)
+	}
+	wrote, closed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := s.Write(bytes.Repeat([]byte("\n"), 1<<20))
+		wrote <- err
+	}()
+	for until := time.Now().Add(watchdog); !writes(t, tty); {
+		if time.Now().After(until) {
+			t.Fatal("the write to the terminal does not block")
+		}
+	}
+	go func() { closed <- s.Close() }()
+	select {
+	case <-closed:
+	case <-time.After(watchdog / 6):
+		t.Error("Close waits for the write")
+	}
+	if err := master.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-wrote; err == nil {
+		t.Error("everything is written")
+	}
+	if _, err := unix.FcntlInt(uintptr(tty), unix.F_GETFD, 0); err != unix.EBADF {
+		t.Errorf("the terminal is still open: %v", err)
+	}
+}
+
+// terminal returns the two ends of a terminal.
+func terminal(t *testing.T) (master *os.File, tty int) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetUint32(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tty, err = unix.Open(fmt.Sprintf("/dev/pts/%d", n), unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err != nil {
+		t.Fatal(err)
+	}
+	return master, tty
+}
+
+// writes reports whether a thread of this process sleeps in write(2) to a descriptor.
+func writes(t *testing.T, fd int) bool {
+	t.Helper()
+	calls, err := filepath.Glob("/proc/self/task/*/syscall")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range calls {
+		text, err := os.ReadFile(name)
+		if err == nil && strings.HasPrefix(string(text), fmt.Sprintf("%d %#x ", unix.SYS_WRITE, fd)) {
+			return true
+		}
+	}
+	return false
 }
 
 func socketPair(t *testing.T) (a, b *os.File) {
@@ -457,6 +531,38 @@ func TestBadPeers(t *testing.T) {
 	end(t, d, "work")
 }
 
+// A host that cannot take one more client says so, and takes others when it can.
+func TestFullHost(t *testing.T) {
+	d := newDirectory(t)
+	attach(t, d, "work").say("fill")
+	_, err := tryAttach(t, d, "work")
+	wantKind(t, err, Refused, "no descriptors left")
+	if log, err := os.ReadFile(d.path + "/work/host.log"); err != nil || !strings.Contains(string(log), "no descriptors left") {
+		t.Errorf("the log is %q, %v", log, err)
+	}
+	end(t, d, "work")
+
+	first := attach(t, d, "crowded")
+	attach(t, d, "crowded").say("hello")
+	_, err = tryAttach(t, d, "crowded")
+	wantKind(t, err, Refused, "2 clients are attached")
+	if err := first.link.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first.gone()
+	for until := time.Now().Add(watchdog); ; { // Its place is free a moment later.
+		c, err := tryAttach(t, d, "crowded")
+		if err == nil {
+			c.say("hello")
+			break
+		}
+		if wantKind(t, err, Refused, "2 clients"); time.Now().After(until) {
+			t.Fatal(err)
+		}
+	}
+	end(t, d, "crowded")
+}
+
 // Another user is not served, even if the modes of the files let him in.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -498,10 +604,11 @@ func TestOtherUser(t *testing.T) {
 	end(t, d, "work")
 }
 
-// The log stays bounded, and keeps its end.
+// The log stays bounded, and keeps its end. After an error it is kept, and after warnings only if the host was killed.
 func TestBoundedLog(t *testing.T) {
 	d := newDirectory(t)
-	attach(t, d, "work").say("log")
+	c := attach(t, d, "work")
+	c.say("log")
 	var size int64
 	for _, name := range []string{logFile, oldLogFile} {
 		info, err := os.Stat(filepath.Join(d.path, "work", name))
@@ -513,12 +620,27 @@ func TestBoundedLog(t *testing.T) {
 	if size > maxLog || size < maxLog/2 {
 		t.Errorf("the logs have %d bytes", size)
 	}
+	c.say("error")
 	end(t, d, "work")
-	// It is worth keeping.
 	if e, err := d.Show("work"); err != nil || e.Alive || !e.Known {
 		t.Errorf("it is shown as %+v, %v", e, err)
 	}
-	if deleted, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[work]" {
+	if deleted, _, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[work]" {
+		t.Errorf("deleted are %v, %v", deleted, err)
+	}
+	attach(t, d, "work").say("log")
+	end(t, d, "work")
+	_, err := d.Show("work")
+	wantKind(t, err, NotFound, "no session work")
+
+	pid := attach(t, d, "work").say("log")
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, d, "work")
+	attach(t, d, "work").say("hello")
+	end(t, d, "work")
+	if deleted, _, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[work]" {
 		t.Errorf("deleted are %v, %v", deleted, err)
 	}
 }
@@ -547,7 +669,7 @@ func TestListAndPrune(t *testing.T) {
 	if want := fmt.Sprint([]string{"atrue", "bfalse", name + "true"}); err != nil || fmt.Sprint(got) != want {
 		t.Errorf("%v, %v, want %s", got, err, want)
 	}
-	if deleted, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[b]" {
+	if deleted, _, err := d.Prune(); err != nil || fmt.Sprint(deleted) != "[b]" {
 		t.Errorf("deleted are %v, %v", deleted, err)
 	}
 	if _, err := os.Stat(d.path + "/b"); err == nil || !os.IsNotExist(err) {
@@ -612,7 +734,7 @@ func TestClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitEnd(t, d, "work")
-	if deleted, err := d.Prune(); err != nil || len(deleted) != 1 {
+	if deleted, _, err := d.Prune(); err != nil || len(deleted) != 1 {
 		t.Errorf("%v, %v", deleted, err)
 	}
 	if again.InPlace() {
@@ -688,8 +810,16 @@ func TestOtherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := tryAttach(t, d, "work")
-	wantKind(t, err, NotOurs, "elsewhere")
-	if deleted, err := d.Prune(); err != nil || deleted != nil {
-		t.Errorf("deleted are %v, %v", deleted, err)
+	wantKind(t, err, Elsewhere, "shelld sessions prune -elsewhere work")
+	deleted, skipped, err := d.Prune()
+	if err != nil || deleted != nil || len(skipped) != 1 || skipped[0].Name != "work" || !strings.Contains(skipped[0].Why, "was started on elsewhere") {
+		t.Errorf("deleted are %v, %v, %v", deleted, skipped, err)
 	}
+	if err := d.PruneElsewhere("work"); err != nil {
+		t.Error(err)
+	}
+	wantKind(t, d.PruneElsewhere("work"), NotFound, "no session work")
+	attach(t, d, "work").say("hello")
+	wantKind(t, d.PruneElsewhere("work"), Gone, "in use")
+	end(t, d, "work")
 }

@@ -29,4 +29,7 @@ func (d *Directory) Show(string) (Entry, error) { return Entry{}, errUnsupported
 func (d *Directory) End(context.Context, string) error { return errUnsupported }
 
 // Prune returns an error.
-func (d *Directory) Prune() ([]string, error) { return nil, errUnsupported }
+func (d *Directory) Prune() ([]string, []Skip, error) { return nil, nil, errUnsupported }
+
+// PruneElsewhere returns an error.
+func (d *Directory) PruneElsewhere(string) error { return errUnsupported }

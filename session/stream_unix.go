@@ -8,24 +8,27 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// pipeBytes is the number of bytes that a writable pipe takes without blocking: PIPE_BUF.
-const pipeBytes = 4 << 10
+// closeTime is how long Close waits for a call that the kernel does not let go, such as a write to a terminal that is
+// stopped.
+const closeTime = time.Second
 
 // A stream is the stdin or the stdout of a client. It can be closed at any time, also while it is read or written. It
 // leaves the blocking mode of the open file unchanged, which the client's other processes may share.
 type stream struct {
-	fd       int
-	isSocket bool
-	wake     *os.File // the writing end of a pipe; closed to end the calls that wait
-	wakes    *os.File
+	fd    int
+	kind  uint32   // S_IFSOCK and so on
+	wake  *os.File // the writing end of a pipe; closed to end the calls that wait
+	wakes *os.File
 
-	mu     sync.RWMutex // held by a call; Close waits for all of them
-	closed bool         // under mu
-	once   sync.Once
+	mu       sync.Mutex
+	users    int // calls
+	closed   bool
+	released chan struct{} // closed with the descriptor: by the last of the calls and Close
 }
 
 // openStream takes over a descriptor. A pipe is opened anew, so that Go's poller can wait for it. Everything else is
@@ -47,7 +50,7 @@ func openStream(fd, mode int) (io.ReadWriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stream{fd: fd, isSocket: kind == unix.S_IFSOCK, wake: w, wakes: r}, nil
+	return &stream{fd: fd, kind: uint32(kind), wake: w, wakes: r, released: make(chan struct{})}, nil
 }
 
 // await waits until the descriptor is ready. It returns false if the stream was closed.
@@ -64,14 +67,41 @@ func (s *stream) await(events int16) (open bool, err error) {
 	}
 }
 
+// enter begins a call. It returns false if the stream was closed.
+func (s *stream) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.users++
+	}
+	return !s.closed
+}
+
+// leave ends a call.
+func (s *stream) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users--
+	s.releaseLocked()
+}
+
+// releaseLocked closes the descriptor if no call needs it any more.
+func (s *stream) releaseLocked() {
+	if !s.closed || s.users > 0 {
+		return
+	}
+	_ = unix.Close(s.fd) // Everything was written.
+	_ = s.wakes.Close()
+	close(s.released)
+}
+
 // do calls act until it does not return EAGAIN, each time when the descriptor is ready.
 func (s *stream) do(events int16, act func() (int, error)) (int, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	if !s.enter() {
+		return 0, os.ErrClosed
+	}
+	defer s.leave()
 	for {
-		if s.closed {
-			return 0, os.ErrClosed
-		}
 		switch open, err := s.await(events); {
 		case err != nil:
 			return 0, err
@@ -87,7 +117,7 @@ func (s *stream) do(events int16, act func() (int, error)) (int, error) {
 // Read implements [io.Reader].
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.do(unix.POLLIN, func() (int, error) {
-		if s.isSocket {
+		if s.kind == unix.S_IFSOCK {
 			n, _, err := unix.Recvfrom(s.fd, p, unix.MSG_DONTWAIT)
 			return n, err
 		}
@@ -109,9 +139,9 @@ func (s *stream) Write(p []byte) (written int, err error) {
 	return written, err
 }
 
-// writeSome writes as much as a ready descriptor takes without blocking.
+// writeSome writes as much as a ready pipe or socket takes without blocking.
 func (s *stream) writeSome(p []byte) (int, error) {
-	if s.isSocket {
+	if s.kind == unix.S_IFSOCK {
 		return unix.SendmsgN(s.fd, p, nil, nil, unix.MSG_DONTWAIT|noSignal)
 	}
 	return unix.Write(s.fd, p[:min(len(p), pipeBytes)])
@@ -119,16 +149,19 @@ func (s *stream) writeSome(p []byte) (int, error) {
 
 // WriteNow writes as much as possible without blocking; see rpc.DirectWriter.
 func (s *stream) WriteNow(p []byte) (n int, err error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
+	if !s.enter() {
 		return 0, os.ErrClosed
 	}
-	fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLOUT}}
-	if !s.isSocket { // A socket is written to without blocking.
+	defer s.leave()
+	switch s.kind {
+	case unix.S_IFSOCK: // It is written to without blocking.
+	case unix.S_IFIFO:
+		fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLOUT}}
 		if _, err := unix.Poll(fds, 0); err != nil || fds[0].Revents == 0 {
 			return without(0, err)
 		}
+	default:
+		return 0, nil // A write to a terminal can block whatever poll says.
 	}
 	return without(s.writeSome(p))
 }
@@ -141,16 +174,22 @@ func without(n int, err error) (int, error) {
 	return max(n, 0), err
 }
 
-// Close ends the calls that wait, and closes the descriptor.
+// Close ends the calls that wait, and closes the descriptor. A call that the kernel does not let go in closeTime is left
+// behind, and closes it when it returns.
 func (s *stream) Close() error {
-	s.once.Do(func() {
-		_ = s.wake.Close() // Nothing was written to it.
-		s.mu.Lock()
-		defer s.mu.Unlock()
+	s.mu.Lock()
+	if !s.closed {
 		s.closed = true
-		_ = unix.Close(s.fd) // Everything was written.
-		_ = s.wakes.Close()
-	})
+		_ = s.wake.Close() // Nothing was written to it.
+		s.releaseLocked()
+	}
+	s.mu.Unlock()
+	late := time.NewTimer(closeTime)
+	defer late.Stop()
+	select {
+	case <-s.released:
+	case <-late.C:
+	}
 	return nil
 }
 

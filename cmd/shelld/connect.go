@@ -25,9 +25,9 @@ const (
 
 // A connectOptions is the command line of connect.
 type connectOptions struct {
-	dir, session, title, framing string
-	new, existing                bool
-	level                        slog.Level
+	dir, session, title string
+	new, existing       bool
+	level               slog.Level
 }
 
 func connectCommand() *base.Command {
@@ -40,14 +40,14 @@ if there is none. Jobs that are started with onDetach "keep" live on when the cl
 this process ends; "shelld connect -session NAME" attaches to them again.`,
 		Notes: `Exit status: 0 if the client has detached or ended the session properly, 1 if not or if
 something failed, 2 if the command line is wrong, 69 if there is no such session, 75 if the
-host is gone or does not answer (jobs may be alive), 76 if the host does not know this kind
+host has ended, with its jobs, or does not answer, 76 if the host does not know this kind
 of request, 77 if the session belongs to another user or machine.`,
 		Flags: connectFlags,
 	}
 }
 
 func connectFlags(fs *flag.FlagSet) func(*base.Call) int {
-	o := connectOptions{framing: "auto", level: slog.LevelWarn}
+	o := connectOptions{level: slog.LevelWarn}
 	fs.StringVar(&o.session, "session", "", "the `name` of the session: letters, digits, dots, dashes and underscores")
 	fs.BoolVar(&o.new, "new", false, "make a session with a name of its own, and print that on stderr")
 	fs.StringVar(&o.title, "name", "", "a `title` for people, if the session is a new one")
@@ -61,9 +61,8 @@ func sessionsDir(fs *flag.FlagSet, to *string) {
 	fs.StringVar(to, "dir", "", "the `directory` of the sessions; by default $XDG_STATE_HOME/shelld/hosts, or its counterpart on this platform")
 }
 
-// hostFlags declares the flags of the server that a new host takes over.
+// hostFlags declares the flags that a new host takes over.
 func hostFlags(fs *flag.FlagSet, o *connectOptions) {
-	fs.Var(base.Choice{To: &o.framing, Allowed: []string{"auto", "header", "line"}}, "framing", "how messages of all clients of a new host are framed: `auto` (detected from the first byte), header or line")
 	fs.Var(base.Level{Level: &o.level}, "log", "the lowest `level` that a new host logs to host.log in the session's directory: debug, info, warn or error")
 }
 
@@ -80,9 +79,14 @@ func connect(c *base.Call, o connectOptions) int {
 			return c.Wrong("-session %w", err)
 		}
 	}
-	if term.IsTerminal(int(os.Stdin.Fd())) {
-		fmt.Fprintf(os.Stderr, "%s: stdin is a terminal; programs start this command, and speak JSON-RPC with it over pipes\n", c.Name())
-		return base.StatusUsage
+	for _, f := range []struct {
+		name string
+		*os.File
+	}{{"stdin", os.Stdin}, {"stdout", os.Stdout}} {
+		if term.IsTerminal(int(f.Fd())) {
+			fmt.Fprintf(os.Stderr, "%s: %s is a terminal; programs start this command, and speak JSON-RPC with it over pipes\n", c.Name(), f.name)
+			return base.StatusUsage
+		}
 	}
 	if err := base.EnoughDescriptors(base.ServerDescriptors); err != nil {
 		return connectFailed(c, err)
@@ -126,7 +130,7 @@ func (o connectOptions) attach() (link *session.Link, again string, err error) {
 
 // host returns the command line of a host.
 func (o connectOptions) host(dir string) []string {
-	return []string{"shelld", "host", "-session", o.session, "-name", o.title, "-dir", dir, "-framing", o.framing, "-log", o.level.String()}
+	return []string{"shelld", "host", "-session", o.session, "-name", o.title, "-dir", dir, "-log", o.level.String()}
 }
 
 // parentName returns the name of the program that has started this one, or "".
@@ -157,7 +161,7 @@ func sessionStatus(err error) int {
 		return statusHostGone
 	case session.Version, session.Malformed:
 		return statusVersion
-	case session.NotOurs:
+	case session.NotOurs, session.Elsewhere:
 		return statusNotYours
 	}
 	return 1

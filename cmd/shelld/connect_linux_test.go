@@ -307,6 +307,23 @@ func TestConnect(t *testing.T) {
 	}
 }
 
+// Each client of a host has its own framing.
+func TestConnectFramings(t *testing.T) {
+	h := newHosted(t)
+	f := h.connect("-session", "work")
+	f.initialize()
+	other := h.connect("-session", "work")
+	request := `{"jsonrpc":"2.0","id":1,"method":"initialize"}`
+	if _, err := fmt.Fprintf(other.in, "Content-Length: %d\r\n\r\n%s", len(request), request); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := other.lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, "Content-Length: ") {
+		t.Errorf("the answer begins with %q, %v", line, err)
+	}
+	f.call("job/list", map[string]any{}, nil)
+	h.end("work")
+}
+
 // The end of the front is the end of the connection, and a signal to it a request for that.
 func TestConnectEnds(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -318,7 +335,7 @@ func TestConnectEnds(t *testing.T) {
 		"SIGTERM":              {func(f *frontClient, _ int) { _ = f.cmd.Process.Signal(syscall.SIGTERM) }, -1, ""},
 		"end of stdin":         {func(f *frontClient, _ int) { _ = f.in.Close() }, -1, ""},
 		"SIGKILL of the host": {
-			func(f *frontClient, host int) { _ = syscall.Kill(host, syscall.SIGKILL) }, 75, "To attach again: shelld connect -session work\n",
+			func(f *frontClient, host int) { _ = syscall.Kill(host, syscall.SIGKILL) }, 75, "has ended, and its jobs with it. To start the session anew: shelld connect -session work\n",
 		},
 		"SIGKILL of the host, and stderr is closed": {func(f *frontClient, host int) {
 			f.closeStderr()
@@ -327,7 +344,7 @@ func TestConnectEnds(t *testing.T) {
 		"SIGTERM, and the host hangs": {func(f *frontClient, host int) {
 			f.stop(host)
 			_ = f.cmd.Process.Signal(syscall.SIGTERM)
-		}, 75, "To attach again: shelld connect -session work\n"},
+		}, 75, "does not answer; its jobs may be alive. To attach again: shelld connect -session work\n"},
 		"SIGTERM twice, and the host hangs": {func(f *frontClient, host int) {
 			f.stop(host)
 			_ = f.cmd.Process.Signal(syscall.SIGTERM)
@@ -397,7 +414,7 @@ func TestConnectErrors(t *testing.T) {
 		{"connect -new -session x", 2, "name a session"},
 		{"connect -new -existing", 2, "-existing is for -session"},
 		{"connect -session a/b", 2, "cannot be the name of a session"},
-		{"connect -session x -framing morse", 2, "auto, header or line"},
+		{"connect -session x -framing line", 2, "-framing"},
 		{"connect -session nosuch -existing", 69, "there is no session nosuch"},
 		{"connect -session future", 76, "a later one"},
 		{"connect -session open", 77, "chmod 700"},
@@ -419,12 +436,55 @@ func TestConnectErrors(t *testing.T) {
 	if _, out, _ := h.run("help"); strings.Contains(out, "host ") {
 		t.Errorf("the hidden command is in the help:\n%s", out)
 	}
+	for name, give := range map[string]func(*exec.Cmd, *os.File){
+		"stdin":  func(c *exec.Cmd, tty *os.File) { c.Stdin = tty },
+		"stdout": func(c *exec.Cmd, tty *os.File) { c.Stdout = tty },
+	} {
+		cmd := h.command("connect", "-session", "x")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		master, tty := plainTerminal(t)
+		give(cmd, tty)
+		if _ = cmd.Run(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(errs.String(), name+" is a terminal") {
+			t.Errorf("%s is a terminal: %s", name, errs.String())
+		}
+		_, _ = tty.Close(), master.Close()
+	}
 	// Without a place for files.
 	cmd := exec.Command("shelld", "connect", "-new")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "set HOME or XDG_STATE_HOME") {
 		t.Errorf("without HOME: %s, %v", out, err)
 	}
+}
+
+// The session of a machine that is gone is named, and deleted on request.
+func TestPruneElsewhere(t *testing.T) {
+	h := newHosted(t)
+	if err := os.MkdirAll(h.dir+"/work", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.dir+"/work/host.json", []byte(`{"v":1,"pid":1,"bootId":"x","machine":"y","hostname":"gone"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args        string
+		status      int
+		out, stderr string
+	}{
+		{"connect -session work", 77, "", "shelld sessions prune -elsewhere work"},
+		{"sessions prune", 0, "0 sessions deleted\n", "shelld sessions prune -elsewhere work"},
+		{"sessions prune -elsewhere nosuch", 69, "", "there is no session nosuch"},
+		{"sessions prune -elsewhere work", 0, "1 session deleted\n", ""},
+	} {
+		status, out, stderr := h.run(strings.Fields(c.args)...)
+		if status != c.status || out != c.out || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("%s: exit status %d, %q, %q", c.args, status, out, stderr)
+		}
+	}
+	f := h.connect("-session", "work")
+	f.initialize()
+	h.end("work")
 }
 
 func TestConnectNew(t *testing.T) {

@@ -16,7 +16,7 @@ func hostCommand() *base.Command {
 		Hidden:  true,
 		Summary: "serve the clients of a session; started by connect",
 		Flags: func(fs *flag.FlagSet) func(*base.Call) int {
-			o := connectOptions{framing: "auto", level: slog.LevelWarn}
+			o := connectOptions{level: slog.LevelWarn}
 			fs.StringVar(&o.session, "session", "", "the `name` of the session")
 			fs.StringVar(&o.title, "name", "", "the `title` of the session")
 			sessionsDir(fs, &o.dir)

@@ -42,7 +42,7 @@ func runHost(o connectOptions) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	defer stop()
-	opts := rpc.Options{Version: base.Version(), Framing: framings[o.framing], Log: h.Log, SessionID: id, SessionName: o.session}
+	opts := rpc.Options{Version: base.Version(), Log: h.Log, SessionID: id, SessionName: o.session}
 	m, err := jobs.NewManager(jobs.Options{Log: opts.Log, Version: opts.Version, WithoutKeepers: withoutKeepers})
 	if err != nil {
 		if err := h.Fail(fmt.Errorf("the server cannot start: %w", err)); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -35,7 +36,8 @@ is no such session, 75 if its host does not answer, 77 if it belongs to another 
 type sessionsCall struct {
 	*base.Call
 	*session.Directory
-	asJSON bool
+	asJSON    bool
+	elsewhere string // with prune
 }
 
 // sessionsRow returns one of the subcommands.
@@ -45,14 +47,17 @@ func sessionsRow(name, operands, summary string, run func(sessionsCall) error) *
 	c.Flags = func(fs *flag.FlagSet) func(*base.Call) int {
 		var dir string
 		sessionsDir(fs, &dir)
-		asJSON := fs.Bool("json", false, "print JSON, for programs")
+		asJSON, elsewhere := fs.Bool("json", false, "print JSON, for programs"), ""
+		if name == "prune" {
+			fs.StringVar(&elsewhere, "elsewhere", "", "delete only the `session` of a machine or container that is gone")
+		}
 		return func(c *base.Call) int {
 			if operands != "" && len(c.Args) != 1 {
 				return c.Wrong("name one session; \"shelld sessions\" lists them")
 			}
 			d, err := session.Open(dir)
 			if err == nil {
-				err = run(sessionsCall{c, d, *asJSON})
+				err = run(sessionsCall{c, d, *asJSON, elsewhere})
 			}
 			if err != nil {
 				return connectFailed(c, err)
@@ -206,20 +211,31 @@ func endSession(c sessionsCall) error {
 }
 
 func pruneSessions(c sessionsCall) error {
-	deleted, err := c.Prune()
-	if c.asJSON {
-		if deleted == nil {
-			deleted = []string{}
-		}
-		if printErr := writeJSON(os.Stdout, map[string]any{"deleted": deleted}); printErr != nil {
-			return printErr
-		}
+	deleted, skipped, err := c.prune()
+	if err != nil && c.elsewhere != "" {
 		return err
 	}
-	if printErr := printLines([]string{count(len(deleted), "session") + " deleted"}); printErr != nil {
-		return printErr
+	if c.asJSON {
+		all := map[string]any{"deleted": append([]string{}, deleted...)}
+		if len(skipped) > 0 {
+			all["skipped"] = skipped
+		}
+		return errors.Join(writeJSON(os.Stdout, all), err)
 	}
-	return err
+	for _, s := range skipped {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", c.Name(), printable(s.Why))
+	}
+	return errors.Join(printLines([]string{count(len(deleted), "session") + " deleted"}), err)
+}
+
+func (c sessionsCall) prune() (deleted []string, skipped []session.Skip, err error) {
+	if c.elsewhere == "" {
+		return c.Prune()
+	}
+	if err := c.PruneElsewhere(c.elsewhere); err != nil {
+		return nil, nil, err
+	}
+	return []string{c.elsewhere}, nil, nil
 }
 
 // printLines writes lines for people.

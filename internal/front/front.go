@@ -82,7 +82,7 @@ func (f Front) read() int {
 		}
 		if err != nil || len(all) > maxLine {
 			f.reap()
-			complain("the host of the session is gone; its jobs may be alive. To attach again: " + f.Again)
+			complain("the host of the session has ended, and its jobs with it. To start the session anew: " + f.Again)
 			return StatusGone
 		}
 	}
