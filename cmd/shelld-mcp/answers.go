@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -45,15 +46,33 @@ func (a *answers) settled(request *mcp.RequestExtra, dropped bool) (written func
 	return nil
 }
 
+// untold undoes what the calls of a request have told so far: its answer has nothing of it. A started job goes on.
+func (a *answers) untold(request *mcp.RequestExtra) {
+	a.mu.Lock()
+	calls := slices.Clone(a.calls[request])
+	a.mu.Unlock()
+	for _, c := range calls {
+		c.untellAll()
+	}
+}
+
+// untellAll undoes what a call has told: the output, the end of a job that it has started, and the news.
+func (c *call) untellAll() {
+	c.untell()
+	c.mu.Lock()
+	news := c.news
+	c.news, c.job = nil, nil
+	c.mu.Unlock()
+	c.front.news.add(news)
+}
+
 // takeBackAll undoes the effects that the host never learned of: the output in the lost answer counts as unread again,
 // and a started job is ended. Typed input is not undone.
 func (c *call) takeBackAll() {
-	c.untell()
+	c.untellAll()
 	c.mu.Lock()
-	handle, news := c.started, c.news
-	c.news = nil
+	handle := c.started
 	c.mu.Unlock()
-	c.front.news.add(news)
 	if handle != 0 {
 		c.abandon(handle)
 	}

@@ -59,7 +59,7 @@ func (s *streams) close() {
 	_ = s.link.Close() // Nothing was written to it.
 }
 
-// A lostError says that the connection to the host of a session is gone, or cannot be made.
+// A lostError says that the connection to the server is gone, or that to the host of a session cannot be made.
 type lostError struct {
 	text string
 	err  error
@@ -144,9 +144,18 @@ func (m *member) join(e *engine, info *schema.InitializeResult) (*link, error) {
 	if err != nil {
 		s.close()
 		<-l.client.Done()
-		return nil, err
+		return nil, m.refused(err)
 	}
 	return l, nil
+}
+
+// refused returns the error of a connection that could not be initialized.
+func (m *member) refused(err error) error {
+	if !errors.Is(err, client.ErrServerGone) {
+		return err
+	}
+	name := m.front.cfg.session
+	return &lostError{fmt.Sprintf("the host of the session %s has closed the connection, or has ended, before it was of use; try again, and if that fails too, see its log %s", name, filepath.Join(m.dir.Path(), name, "host.log")), err}
 }
 
 // connect hands pipes over to the host of the session.

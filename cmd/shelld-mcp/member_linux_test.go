@@ -486,12 +486,16 @@ func TestNewsAfterQuestion(t *testing.T) {
 			t.Parallel()
 			name, root := newSession(t), t.TempDir()
 			p := startProcess(t, "-session", name, "-root", root)
+			on := gate(t)
 			p.says(1, "run_shell_command", `{"command":"exec cat","is_background":true}`)
+			p.says(2, "run_shell_command", `{"command":"cat `+on+`; exit 3","is_background":true}`)
 			p.settles()
 			p.dies()
+			opens(t, on, "")
+			awaitEnd(t, name, 2)
 			asked := &person{says: []string{"once"}}
 			h := startBareHost(t, version, asked.options(), "-tools", "seeds", "-session", name, "-root", root)
-			contains(t, h.call("execute_bash_command", args{"command": "echo allowed"}, nil), "was started again", "[job 1, running, ", "Stdout: allowed")
+			contains(t, h.call("execute_bash_command", args{"command": "echo allowed"}, nil), "was started again", "[job 1, running, ", "[job 2, ended, exit code 3", "Stdout: allowed")
 			lacks(t, h.call("jobs", args{}, nil), "was started again")
 		})
 	}
@@ -506,4 +510,39 @@ func TestNoShelld(t *testing.T) {
 		t.Fatal("it has found one")
 	}
 	contains(t, err.Error(), "-session needs the program shelld", "go build ./cmd/shelld", "$SHELLD")
+}
+
+// TestUntoldAnswer has a tool tell the output of a job, and then panic or ask a person: the model has got neither the
+// output nor the news, so the next answer has both.
+func TestUntoldAnswer(t *testing.T) {
+	for way, fails := range map[string]func(context.Context, *call) error{
+		"panic": func(context.Context, *call) error { panic("a bug") },
+		"question": func(ctx context.Context, c *call) error {
+			return c.require(ctx, &question{action: actionVariable, verb: "Set", command: "X=1"}, "this")
+		},
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			name, root := newSession(t), t.TempDir()
+			p, on := startMember(t, name, root), gate(t)
+			p.says(1, "shell", `{"command":"cat `+on+`; exit 3","wait":"none"}`)
+			p.settles()
+			p.dies()
+			opens(t, on, "output\n")
+			awaitEnd(t, name, 1)
+			asked := &person{} // It closes the question.
+			h := startBareHost(t, beforeCallingAgain, asked.options(), "-tools", "compact", "-session", name, "-root", root)
+			h.front.log = slog.New(slog.DiscardHandler) // The host fails if an error is logged.
+			add[struct{}, struct{}](h.front, tool[struct{}]{name: "fails", asks: true, run: func(ctx context.Context, c *call, _ struct{}) (reply, error) {
+				contains(t, c.tellUntold(ctx, h.front.jobs.of(1), telling{maxBytes: 100}), "output")
+				return reply{}, fails(ctx, c)
+			}})
+			failed := h.fail("fails", args{})
+			got := h.call("shell", args{"job": 1, "wait": "none"}, nil)
+			contains(t, got, "[job 1, ended, exit code 3]\noutput\n")
+			if n := strings.Count(failed+got, "was started again"); n != 1 {
+				t.Errorf("the news come %d times:\n%s\n%s", n, failed, got)
+			}
+		})
+	}
 }

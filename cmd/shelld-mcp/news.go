@@ -77,7 +77,7 @@ func (p *preface) inFrontOf(res *mcp.CallToolResult) *mcp.CallToolResult {
 	switch {
 	case p == nil:
 	case res.InputRequests != nil:
-		p.call.takeBackAll()
+		p.call.untellAll()
 	default:
 		res.Content = append([]mcp.Content{&mcp.TextContent{Text: legible(p.text)}}, res.Content...)
 	}
@@ -98,7 +98,11 @@ func (f *front) tidings(ctx context.Context, req *mcp.CallToolRequest, tool stri
 		return nil
 	}
 	f.owed.await(c)
-	lines := c.tidingLines(ctx)
+	lines, err := c.tidingLines(ctx)
+	if err != nil {
+		c.untellAll()
+		return nil // As above; the next answer has the news.
+	}
 	if len(lines) == 0 && !c.news.empty {
 		return nil
 	}
@@ -111,10 +115,10 @@ const (
 )
 
 // tidingLines describes the jobs that run, and those of this front end whose end no answer has had.
-func (c *call) tidingLines(ctx context.Context) (lines []string) {
+func (c *call) tidingLines(ctx context.Context) (lines []string, err error) {
 	var all schema.JobListResult
-	if c.do(ctx, "job/list", schema.JobListParams{}, &all) != nil {
-		return nil
+	if err := c.do(ctx, "job/list", schema.JobListParams{}, &all); err != nil {
+		return nil, err
 	}
 	left := 0
 	for i := range all.Jobs {
@@ -133,7 +137,7 @@ func (c *call) tidingLines(ctx context.Context) (lines []string) {
 	if left > 0 {
 		lines = append(lines, fmt.Sprintf("[%d more jobs that run; %s lists them]", left, listTool(c.tool)))
 	}
-	return lines
+	return lines, nil
 }
 
 // isNews reports whether a job belongs into the list. It completes the information about one that runs.

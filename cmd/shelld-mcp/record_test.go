@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"shelld.dev/shelld/client"
 	"shelld.dev/shelld/schema"
 	"shelld.dev/shelld/session"
 )
@@ -71,4 +72,16 @@ func TestRecord(t *testing.T) {
 	f.jobs.clear()
 	late.written()
 	has(0, false)
+}
+
+// TestRefusedMember has a host close the connection before it is initialized: that is not the end of shelld-mcp.
+func TestRefusedMember(t *testing.T) {
+	dir, err := session.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &member{front: &front{cfg: config{session: "mine"}}, dir: dir}
+	text := explained("", m.refused(explained("", &client.GoneError{}))).Error()
+	contains(t, text, "the session mine", "has closed the connection", filepath.Join(dir.Path(), "mine", "host.log"))
+	lacks(t, text, "shelld-mcp is ending")
 }

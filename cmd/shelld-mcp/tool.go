@@ -79,6 +79,7 @@ func add[In, Out any](f *front, t tool[In]) {
 		defer func() {
 			if fault := recover(); fault != nil {
 				f.log.Error("a tool panicked", "tool", t.name, "fault", fault, "stack", string(debug.Stack()))
+				f.owed.untold(req.Extra)
 				res, err = failure(fmt.Sprintf("%s failed because of a bug; other calls are not affected. See the log of shelld-mcp.", t.name)), nil
 			}
 		}()
@@ -174,10 +175,11 @@ func nonNull(p *jsonschema.Schema, keep bool) {
 // result returns the answer to the host. Without -structured it has only text and pictures: Claude Code and Codex show
 // their models the structured content in place of the text, and Codex then drops pictures; Copilot CLI sends both.
 func (c *call) result(r reply, err error) *mcp.CallToolResult {
-	if ask := c.unanswered(); ask != nil && err != nil {
-		return ask
-	}
 	if err != nil {
+		c.untell() // The reply is not in the answer.
+		if ask := c.unanswered(); ask != nil {
+			return ask
+		}
 		return failure(c.explain(err))
 	}
 	res := &mcp.CallToolResult{IsError: r.failed}

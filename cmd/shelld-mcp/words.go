@@ -205,7 +205,7 @@ func explained(tool string, err error) error {
 	case isLost:
 		return lost
 	case errors.Is(err, client.ErrServerGone):
-		return errors.New("shelld-mcp is ending, and so are its jobs")
+		return &lostError{"shelld-mcp is ending, and so are its jobs", err}
 	}
 	return err
 }
