@@ -323,16 +323,25 @@ func exitFirst() hooks {
 // resizesForJoining resizes the first job when a client joins.
 func resizesForJoining() hooks {
 	const id = "resize-of-the-proxy"
-	return hooks{server: func(p *faultProxy, m *packet) []*packet {
-		if m.v["id"] == any(id) {
-			return nil
-		}
-		if joined(m) {
-			p.commit()
-			p.write(p.stdin, []*packet{packetOf(`{"jsonrpc":"2.0","id":"` + id + `","method":"job/resize","params":{"handle":1,"cols":40,"rows":10}}`)})
-		}
-		return []*packet{m}
-	}}
+	return hooks{
+		client: func(_ *faultProxy, m *packet) []*packet {
+			if session, _ := m.object("params")["session"].(map[string]any); session != nil {
+				session["human"] = true // A person may take the input, and with it the size.
+				m.touch()
+			}
+			return []*packet{m}
+		},
+		server: func(p *faultProxy, m *packet) []*packet {
+			if m.v["id"] == any(id) {
+				return nil
+			}
+			if joined(m) {
+				p.commit()
+				p.write(p.stdin, []*packet{packetOf(`{"jsonrpc":"2.0","id":"` + id + `","method":"job/takeInput","params":{"handle":1,"force":true,"cols":40,"rows":10}}`)})
+			}
+			return []*packet{m}
+		},
+	}
 }
 
 // askBefore sends the first question before the answer to initialize.

@@ -38,8 +38,7 @@ func TestConfirmOfAShutdown(t *testing.T) {
 	start := a.begin("job/start", obj{"argv": []string{"true"}, "mode": "pipe"})
 	a.asked(1)
 	do[schema.ShutdownResult](a, "shutdown", nil)
-	d := refused[schema.CanceledData](start, schema.KindCanceled)
-	equal(t, "may be made again", deref(t, d.Retryable), true)
+	refused[schema.CanceledData](start, schema.KindCanceled)
 }
 
 // TestConfirmAfterAShutdown: so it is with a question that comes only after the shutdown.
@@ -50,7 +49,7 @@ func TestConfirmAfterAShutdown(t *testing.T) {
 		start := a.begin("job/start", obj{"argv": []string{"true"}, "mode": "pipe", "onDetach": "keep"})
 		shutdown := a.begin("shutdown", nil)
 		a.send(`{"jsonrpc":"2.0","method":"exit"}`)
-		refused[schema.ConfirmationDeniedData](start, schema.KindConfirmationDenied)
+		refused[schema.CanceledData](start, schema.KindCanceled)
 		result[schema.ShutdownResult](shutdown)
 		a.left()
 		equal(t, "live jobs", len(h.join("b").live()), 0)

@@ -67,7 +67,7 @@ func (s *Server) confirm(q *jobs.Question, id string) (withdraw func()) {
 	sent := false
 	s.tell(func(o *outbox) { sent = o.sendAskLocked(a) })
 	if !sent {
-		q.Answer(jobs.AnswerNone) // The client has shut down meanwhile.
+		q.Answer(jobs.AnswerGone) // The client has shut down meanwhile.
 	}
 	return func() { s.tell(func(o *outbox) { o.withdrawLocked(a) }) }
 }
