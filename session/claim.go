@@ -14,8 +14,8 @@ import (
 const claimPrefix = "claim-"
 
 // A Claim is a file in the directory of a session that belongs to one process, until that closes it or ends. The next
-// process that claims one of this kind gets the file as it was left: so a client that was killed and started again is
-// the same client. The file is deleted with the directory.
+// process that claims one of this kind gets the file as it was left: so a client that was killed and started again alone
+// is the same client; several may change places. The file is deleted with the directory.
 type Claim struct {
 	*os.File
 	Number int // 1 or more; no two claims of a kind have the same at a time

@@ -63,6 +63,7 @@ func (c *call) confirm(ctx context.Context, q *question) schema.ConfirmOutcome {
 	if outcome, known := c.verdict(q); known {
 		return outcome
 	}
+	q.session = c.front.cfg.session
 	if q.asker = c.asker(); q.action == schema.ConfirmActionWrite && q.into == "" {
 		if info, err := c.front.info(ctx, handleID(q.handle)); err == nil {
 			q.into = intoOf(info)

@@ -27,8 +27,9 @@ const clientPrefix = "shelld-mcp-"
 // the number of the claim.
 //
 // The number is the lowest one that no living front end of the session has. So two front ends never have the same id,
-// and do not replace each other; and one that was killed and is started again has its old id, with no need for its host
-// to keep one: hosts of MCP give their servers nothing that is the same again after a restart.
+// and do not replace each other; and one that was killed and is started again alone has its old id, with no need for its
+// host to keep one: hosts of MCP give their servers nothing that is the same again after a restart. If several are
+// started again in another order than before, they change places.
 const claimKind = "mcp"
 
 // A member is this front end as a client of a session.

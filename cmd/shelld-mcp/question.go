@@ -24,6 +24,7 @@ type question struct {
 	handle  int64    // 0: for a start
 	verb    string   // for a variable: Set or Unset
 	into    string   // for a write: the job's command
+	session string   // in which an answer of always is kept; "": this process
 	asker   string   // the host and the tool that have made the call
 	roots   []string // the commands that an answer of always would allow; nil: such an answer would not be kept
 
@@ -152,7 +153,11 @@ func (q *question) always() string {
 	if local {
 		what += ", in this directory"
 	}
-	return what + ", with any arguments, from now on: there are no more questions about it until this server ends."
+	until := "this server"
+	if q.session != "" {
+		until = "the session " + base.Visible(q.session, "")
+	}
+	return what + ", with any arguments, from now on: there are no more questions about it until " + until + " ends."
 }
 
 func indented(s string) string {
