@@ -82,7 +82,7 @@ type Answer string
 
 const (
 	AnswerOnce   Answer = "once"
-	AnswerAlways Answer = "always" // this action and these roots, until the server ends
+	AnswerAlways Answer = "always" // this action and these roots, for this client, until the server ends
 	AnswerDeny   Answer = "deny"
 	AnswerNone   Answer = "none" // the client gave no valid answer: no person has said yes
 	AnswerGone   Answer = "gone" // the client has gone before a person could say anything

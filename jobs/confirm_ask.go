@@ -173,7 +173,7 @@ func (p *askingPart) question(a Action, asker Asker, handle ID, command, cwd str
 	q := &Question{
 		Action: a, Command: p.j.redaction.text(command), Roots: p.j.redaction.texts(found.Roots), Unknown: found.Unknown(),
 		Asker: asker, Handle: handle, Cwd: p.j.redaction.text(cwd),
-		of: &p.j.mgr.confirms, key: alwaysKey(a, cwd, found), answers: make(chan Answer, 1),
+		of: &p.j.mgr.confirms, key: alwaysKey(a, asker.Client, cwd, found), answers: make(chan Answer, 1),
 	}
 	if a == ActionStart {
 		q.StdinFile, q.StdoutFile, q.StderrFile = p.j.redaction.text(p.j.spec.StdinFile), p.j.redaction.text(p.j.spec.StdoutFile), p.j.redaction.text(p.j.spec.StderrFile)
@@ -215,16 +215,16 @@ func quoted(word string) string {
 	return fmt.Sprintf("'%s'", strings.ReplaceAll(word, "'", `'\''`))
 }
 
-// alwaysKey returns the key for which an answer "always" counts: the action and the set of roots, and, if one of the
+// alwaysKey returns the key for which an answer "always" counts: the action, the client and the set of roots, and, if one of the
 // roots is a relative path, the directory as well. It returns "" if the roots are not known, if another root may change
 // the directory before, if there are no roots, or if the line writes into files, because then the roots are not what
 // matters.
-func alwaysKey(a Action, cwd string, found roots.Found) string {
+func alwaysKey(a Action, client, cwd string, found roots.Found) string {
 	if found.Unknown() || found.Files || len(found.Roots) == 0 {
 		return ""
 	}
 	set := slices.Sorted(slices.Values(found.Roots))
-	key := append([]string{string(a)}, slices.Compact(set)...)
+	key := append([]string{string(a), client}, slices.Compact(set)...)
 	if slices.ContainsFunc(set, func(r string) bool { return strings.ContainsAny(r, `/\`) && !filepath.IsAbs(r) }) {
 		if slices.ContainsFunc(set, roots.MovesDirectory) {
 			return ""

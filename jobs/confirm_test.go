@@ -190,7 +190,7 @@ func TestAlwaysKey(t *testing.T) {
 	key := func(a Action, cwd string, line string) string {
 		s := command(line)
 		s.from = &environment{}
-		return alwaysKey(a, cwd, rootsOf(&s, plan{shell: "/bin/sh"}))
+		return alwaysKey(a, "", cwd, rootsOf(&s, plan{shell: "/bin/sh"}))
 	}
 	for _, c := range []struct {
 		one, other string
@@ -386,11 +386,11 @@ func TestKillIsAsked(t *testing.T) {
 		must(t, j.Info()) // It does not wait for the answer.
 		who.asked[0].Answer(AnswerDeny)
 		refused(t, kill, CodeConfirmationDenied)
-		sig, _ := j.Signal("TERM", SignalLeader, "")
+		sig, _ := j.Signal("TERM", SignalLeader, Asker{})
 		waits(t, sig)
 		sig.Cancel()
 		refused(t, sig, CodeCanceled)
-		sig, _ = j.Signal("TERM", SignalLeader, "")
+		sig, _ = j.Signal("TERM", SignalLeader, Asker{})
 		waits(t, sig)
 		who.asked[2].Answer(AnswerAlways)
 		must(t, sig)

@@ -20,24 +20,24 @@ func TestSignal(t *testing.T) {
 	m := startReal(t, Options{})
 	j := started(t, m, sh(`trap 'echo usr1' USR1; echo ready; while :; do sleep 1 & wait; done`), "ready")
 	for _, name := range []string{"USR1", "SIGUSR1", "sigusr1"} {
-		p, err := j.Signal(name, SignalLeader, "")
+		p, err := j.Signal(name, SignalLeader, Asker{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		must(t, p)
 	}
 	await(t, j, pattern("usr1"))
-	if _, err := j.Signal("NONSENSE", SignalTree, ""); err == nil || len(err.Valid) == 0 {
+	if _, err := j.Signal("NONSENSE", SignalTree, Asker{}); err == nil || len(err.Valid) == 0 {
 		t.Errorf("an unknown signal: %v", err)
 	}
-	p, _ := j.Signal("KILL", SignalTree, "")
+	p, _ := j.Signal("KILL", SignalTree, Asker{})
 	must(t, p)
 	o := awaitClosed(t, j)
 	// No kill was requested: the signal ended it.
 	if e := o.State.Exit; e.Signal != "SIGKILL" || e.Reason != ReasonSignaled {
 		t.Errorf("%+v", e)
 	}
-	p, _ = j.Signal("TERM", SignalLeader, "")
+	p, _ = j.Signal("TERM", SignalLeader, Asker{})
 	refused(t, p, CodeJobExited)
 }
 

@@ -52,7 +52,7 @@ func TestExecCanceledTells(t *testing.T) {
 	canceled(two, 2, CommandDropped)
 	canceled(three, 3, CommandDropped)
 	canceled(one, 1, CommandRunning)
-	struck, err := j.Signal("INT", SignalForeground, "")
+	struck, err := j.Signal("INT", SignalForeground, Asker{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestShellQuestionsEnd(t *testing.T) {
 			stop(syscall.SIGSTOP)
 			value := "hidden value"
 			asked := j.Variables()
-			change, err := j.ChangeVariable("GIVEN_UP", &value, false, "", "")
+			change, err := j.ChangeVariable("GIVEN_UP", &value, false, Asker{}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func TestShellQuestionsHaveADeadline(t *testing.T) {
 		t.Errorf("%s", e.Message)
 	}
 	value := "x"
-	change, err := j.ChangeVariable("A", &value, false, "", "")
+	change, err := j.ChangeVariable("A", &value, false, Asker{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -232,13 +232,13 @@ func TestShellEnvironment(t *testing.T) {
 			}
 			doExec(t, j, set)
 			value := "it's \"$HOME\"\n\\n; `x` %"
-			p, err := j.ChangeVariable("B", &value, false, "", "")
+			p, err := j.ChangeVariable("B", &value, false, Asker{}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			must(t, p)
 			hidden := "hidden-value-1"
-			p, err = j.ChangeVariable("C", &hidden, true, "", "")
+			p, err = j.ChangeVariable("C", &hidden, true, Asker{}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +251,7 @@ func TestShellEnvironment(t *testing.T) {
 			if _, out := doExec(t, j, `printf '%s|' "$A" "$B" "$C"`); out != "one two|"+value+"|***|" {
 				t.Errorf("the shell has %q", out)
 			}
-			p, err = j.ChangeVariable("A", nil, false, "", "")
+			p, err = j.ChangeVariable("A", nil, false, Asker{}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -259,7 +259,7 @@ func TestShellEnvironment(t *testing.T) {
 			if r, _ := doExec(t, j, "sh -c 'exit ${A:+1}'"); deref(t, r.Command.ExitCode) != 0 {
 				t.Error("A is there")
 			}
-			bad, err := j.ChangeVariable("a-b", &value, false, "", "")
+			bad, err := j.ChangeVariable("a-b", &value, false, Asker{}, "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,7 @@ var strikes = []strike{
 		must(t, w)
 	}},
 	{"signal", func(t *testing.T, j *Job, _ Pending[ExecResult]) {
-		s, err := j.Signal("INT", SignalForeground, "")
+		s, err := j.Signal("INT", SignalForeground, Asker{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ func TestHolderOfShell(t *testing.T) {
 	}
 	set := func(owner string) Pending[struct{}] {
 		value := "v"
-		p, err := j.ChangeVariable("V", &value, false, "", owner)
+		p, err := j.ChangeVariable("V", &value, false, Asker{}, owner)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestHolderOfShell(t *testing.T) {
 	}
 	isHeld(t, exec("a"), "b")
 	after := exec("b")
-	p, err := j.Signal("INT", SignalForeground, "")
+	p, err := j.Signal("INT", SignalForeground, Asker{})
 	if err != nil {
 		t.Fatal(err)
 	}

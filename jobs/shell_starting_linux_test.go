@@ -168,7 +168,7 @@ func TestShellInterruptedInItsFiles(t *testing.T) {
 			if e := refused(t, j.Variables(), CodeShellBusy); !strings.Contains(e.Message, "start-up files") {
 				t.Error(e.Message)
 			}
-			s, err := j.Signal("INT", SignalForeground, "")
+			s, err := j.Signal("INT", SignalForeground, Asker{})
 			if err != nil {
 				t.Fatal(err)
 			}

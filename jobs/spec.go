@@ -545,7 +545,7 @@ func (s *Spec) forgetText() {
 	if s.StdinText != nil {
 		s.StdinText = new(string)
 	}
-	s.Asker = ""
+	s.Asker = Asker{}
 }
 
 // textBytes returns the size of the text for stdin in memory, in bytes.
@@ -558,4 +558,7 @@ func (s *Spec) textBytes() int64 {
 
 // An Asker identifies, for the caller, the request for which a person may have to be asked. This package does not
 // interpret it.
-type Asker string
+type Asker struct {
+	Request string
+	Client  string // an answer "always" to a request of one client does not count for those of another; without NUL
+}

@@ -19,6 +19,11 @@ func TestConfirmOfTheAsking(t *testing.T) {
 	b.cut()
 	b = h.joinWith("b", obj{}, can[:2]...)
 	again := b.begin("job/start", params) // Nobody has said no to the first one, so that is not its answer.
+	b.wait("question or answer", func() bool { return len(b.questions) > 0 || len(b.answers[again.id]) > 0 })
+	if again.answered() { // The first one was just being canceled.
+		refused[schema.CanceledData](again, schema.KindCanceled)
+		again = b.begin("job/start", params)
+	}
 	b.allow(1, "once")
 	equal(t, "replayed", result[schema.JobStartResult](again).Replayed != nil, false)
 	equal(t, "asked the other", a.asksSoFar(), 0)
@@ -29,6 +34,30 @@ func TestConfirmOfTheAsking(t *testing.T) {
 	c := h.join("c") // It cannot answer, and is not asked.
 	refused[schema.ConfirmationDeniedData](c.begin("job/start", params), schema.KindConfirmationDenied)
 	equal(t, "asked one that cannot answer", c.asksSoFar(), 0)
+}
+
+// TestAlwaysOfOneClient: an answer "always" counts for the client that has given it, also when that comes back, and not
+// for another.
+func TestAlwaysOfOneClient(t *testing.T) {
+	h := share(t)
+	can := []any{"capabilities", obj{"confirm": true}, "options", obj{"confirm": obj{"start": "ask"}}}
+	a, b := h.joinWith("a", obj{}, can...), h.joinWith("b", obj{}, can[:2]...)
+	params := obj{"argv": []string{"true"}, "mode": "pipe"}
+	ofA, ofB := a.begin("job/start", params), b.begin("job/start", params)
+	b.asked(1)
+	a.allow(1, "always")
+	result[schema.JobStartResult](ofA)
+	c := h.joinWith("c", obj{}, can[:2]...)
+	ofC := c.begin("job/start", params)
+	c.allow(1, "deny")
+	refused[schema.ConfirmationDeniedData](ofC, schema.KindConfirmationDenied)
+	equal(t, "the request of the other is carried out", ofB.answered(), false)
+	b.allow(1, "once")
+	result[schema.JobStartResult](ofB)
+	a.cut()
+	a = h.joinWith("a", obj{}, can[:2]...)
+	do[schema.JobStartResult](a, "job/start", params)
+	equal(t, "asked again", a.asksSoFar(), 0)
 }
 
 // TestConfirmOfAShutdown: a client that shuts down has said yes to nothing.

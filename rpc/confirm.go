@@ -26,7 +26,7 @@ func (s *Server) confirmPolicy(p *schema.InitializeParams) jobs.ConfirmPolicy {
 // confirm sends a question to the client whose request needs the answer. If that cannot answer, no person has said yes;
 // if it has gone, none was asked.
 func (ss *Session) confirm(q *jobs.Question) (withdraw func()) {
-	number, id, _ := strings.Cut(string(q.Asker), " ")
+	number, id, _ := strings.Cut(q.Asker.Request, " ")
 	s := ss.numbered(number)
 	if s == nil {
 		q.Answer(jobs.AnswerGone)
@@ -75,12 +75,14 @@ func (s *Server) confirm(q *jobs.Question, id string) (withdraw func()) {
 // maxAskerBytes limits the id that a question quotes: the question must fit into a message.
 const maxAskerBytes = 4096
 
-// asker returns the id that a question quotes for this request. It is "" if the id is too long.
+// asker identifies this request, and the client whose answers count for it. Without an id, which is too long, a question
+// does not quote it.
 func (r *request) asker() jobs.Asker {
-	if len(r.id) > maxAskerBytes {
-		return jobs.Asker(strconv.Itoa(r.server.attendee.number))
+	a := jobs.Asker{Request: strconv.Itoa(r.server.attendee.number), Client: r.server.attendee.name}
+	if len(r.id) <= maxAskerBytes {
+		a.Request += " " + string(r.id)
 	}
-	return jobs.Asker(strconv.Itoa(r.server.attendee.number) + " " + string(r.id))
+	return a
 }
 
 // tell sends the messages that f queues.
