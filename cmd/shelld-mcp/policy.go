@@ -27,7 +27,7 @@ func (m *member) policyDigest() string {
 // admit returns an error unless the session is what the flags ask for, or stricter.
 func (m *member) admit(info *schema.InitializeResult) error {
 	var wrong []string
-	made := info.Session.Role == schema.SessionRoleOwner // Without a token, only the client that creates it is.
+	made := info.Session.Attached == schema.SessionAttachedNew
 	for _, w := range []string{m.wrongPolicy(info, made), m.wrongRoot(info.Policy), m.wrongFiles(info)} {
 		if w != "" {
 			wrong = append(wrong, w)
