@@ -302,8 +302,9 @@ func (s *Server) replace() {
 // tell sends a notification to all clients that know of sessions, except one.
 func (ss *Session) tell(except *Server, method string, params any) {
 	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	for _, s := range ss.clients {
+	clients := slices.Clone(ss.clients)
+	ss.mu.Unlock()
+	for _, s := range clients {
 		if s != except && s.attendee.speaks {
 			s.out.sendOwn(s.out.bounded(method, params))
 		}

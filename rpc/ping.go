@@ -20,6 +20,7 @@ func (s *Server) listen(p *schema.InitializeParams, told *schema.Limits) {
 	}
 	limits := or(or(p.Options, schema.Options{}).Limits, schema.LimitOptions{})
 	ping, lost := milliseconds(limits.PingMs, defaultPing), milliseconds(limits.LostMs, defaultLost)
+	ping = min(ping, lost/2) // Nobody is given up who was not pinged.
 	told.PingMs, told.LostMs = optional(millis(ping)), optional(millis(lost))
 	s.stream.hears()
 	go s.watch(ping, lost)

@@ -46,7 +46,7 @@ type Session struct {
 
 	unnamedLeft time.Time // when the last of those without an id left, other than viewers; guarded by door
 
-	mu      sync.Mutex // no other lock but an outbox's is taken under it
+	mu      sync.Mutex // no lock of a job or a connection is taken under it
 	share   schema.SessionShare
 	lease   lease
 	clients []*Server // connected, in order of their arrival; changed under door as well
