@@ -310,7 +310,7 @@ func TestStoppedHost(t *testing.T) {
 		t.Errorf("it is shown as %+v, %v", e, err)
 	}
 	// Nor does one whose socket is gone as well.
-	if err := os.Remove(d.path + "/work/socket"); err != nil {
+	if err := os.Remove(filepath.Join(d.path, "work", "socket")); err != nil {
 		t.Fatal(err)
 	}
 	_, err = tryAttach(t, d, "work")
@@ -476,7 +476,7 @@ func TestBadPeers(t *testing.T) {
 		"three descriptors":  {text: `{"shelld":"attach","v":1}` + "\n", fds: []int{fd, fd, fd}, want: "malformed"},
 		"descriptors in end": {text: `{"shelld":"end","v":1}` + "\n", fds: []int{fd}, want: "malformed"},
 	} {
-		conn, err := net.Dial("unix", d.path+"/work/socket")
+		conn, err := net.Dial("unix", filepath.Join(d.path, "work", "socket"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -500,7 +500,7 @@ func TestBadPeers(t *testing.T) {
 		}
 	}
 	for range 2 * maxAsking { // These take all places.
-		conn, err := net.Dial("unix", d.path+"/work/socket")
+		conn, err := net.Dial("unix", filepath.Join(d.path, "work", "socket"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -537,7 +537,7 @@ func TestFullHost(t *testing.T) {
 	attach(t, d, "work").say("fill")
 	_, err := tryAttach(t, d, "work")
 	wantKind(t, err, Refused, "no descriptors left")
-	if log, err := os.ReadFile(d.path + "/work/host.log"); err != nil || !strings.Contains(string(log), "no descriptors left") {
+	if log, err := os.ReadFile(filepath.Join(d.path, "work", "host.log")); err != nil || !strings.Contains(string(log), "no descriptors left") {
 		t.Errorf("the log is %q, %v", log, err)
 	}
 	end(t, d, "work")
@@ -570,7 +570,7 @@ func TestOtherUser(t *testing.T) {
 	}
 	d := newDirectory(t)
 	c := attach(t, d, "work")
-	socket := d.path + "/work/socket"
+	socket := filepath.Join(d.path, "work", "socket")
 	for path, mode := range map[string]fs.FileMode{filepath.Dir(filepath.Dir(d.path)): 0o711, d.path: 0o711, d.path + "/work": 0o711, socket: 0o666} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)

@@ -464,7 +464,7 @@ func TestPruneElsewhere(t *testing.T) {
 	if err := os.MkdirAll(h.dir+"/work", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(h.dir+"/work/host.json", []byte(`{"v":1,"pid":1,"bootId":"x","machine":"y","hostname":"gone"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(h.dir, "work", "host.json"), []byte(`{"v":1,"pid":1,"bootId":"x","machine":"y","hostname":"gone"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
