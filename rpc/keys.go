@@ -5,37 +5,76 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"shelld.dev/shelld/schema"
 )
 
 // A request with a key is done once: if a client that has lost its connection sends the request again, it gets the answer
-// of the first one. The answers are kept by the client and the key.
+// of the first one. So many keys are remembered of each client. Nothing that other clients do makes one be forgotten, except
+// that of more than mostKeyClients the one is forgotten that has used none for longest. If the answers of all are too long
+// together, the oldest are dropped, and only that the request was carried out is remembered.
 const (
 	keptKeys        = 1024
+	mostKeyClients  = 100
 	keptAnswerBytes = 1 << 20  // of one answer
 	keptAnswers     = 16 << 20 // of all of them
 )
 
 // A keyed is a request with a key, and its answer.
 type keyed struct {
-	name   string            // the client and the key
-	hash   [sha256.Size]byte // of the method and the params
-	first  *request          // what is to be cancelled, if a client no longer wants the answer
-	done   chan struct{}     // closed when there is an answer
-	answer []byte            // its body, from behind the id; nil: too long to be kept
+	client, key string
+	hash        [sha256.Size]byte // of the method and the params
+	first       *request          // what is to be cancelled, if a client no longer wants the answer
+	done        chan struct{}     // closed when there is an answer
+	answer      []byte            // its body, from behind the id; nil: too long to be kept, or dropped; guarded by keys.mu
 }
 
-// keys are the newest requests with a key, of all clients of a session.
+// keys are the requests with a key of all clients of a session.
 type keys struct {
-	mu    sync.Mutex
-	of    map[string]*keyed
-	order []*keyed // oldest first
-	bytes int      // of the kept answers
+	mu      sync.Mutex
+	of      map[string]*clientKeys
+	clients []string // the one that has used a key last is the last
+	bodies  []*keyed // with a kept answer, oldest first
+	bytes   int      // of these
 }
 
-func newKeys() *keys { return &keys{of: map[string]*keyed{}} }
+// clientKeys are the newest requests with a key of one client.
+type clientKeys struct {
+	by    map[string]*keyed
+	order []*keyed // oldest first
+}
+
+func newKeys() *keys { return &keys{of: map[string]*clientKeys{}} }
+
+// ofLocked returns the keys of a client.
+func (k *keys) ofLocked(client string) *clientKeys {
+	if k.of[client] == nil {
+		k.of[client] = &clientKeys{by: map[string]*keyed{}}
+	}
+	k.clients = append(slices.DeleteFunc(k.clients, func(c string) bool { return c == client }), client)
+	for i := 0; i < len(k.clients)-1 && len(k.clients) > mostKeyClients; {
+		if !k.forgetLocked(k.clients[i]) {
+			i++
+		}
+	}
+	return k.of[client]
+}
+
+// forgetLocked forgets a client, unless a request of it is being carried out.
+func (k *keys) forgetLocked(client string) bool {
+	all := k.of[client].order
+	if slices.ContainsFunc(all, func(e *keyed) bool { return !e.isDone() }) {
+		return false
+	}
+	for _, e := range slices.Clone(all) {
+		k.dropLocked(e)
+	}
+	delete(k.of, client)
+	k.clients = slices.DeleteFunc(k.clients, func(c string) bool { return c == client })
+	return true
+}
 
 // claim records a request with a key. If there was one, the request gets the answer of that, and claim reports that it is
 // done.
@@ -48,16 +87,17 @@ func (ss *Session) claim(r *request) (done bool, err error) {
 		return true, err
 	}
 	k := ss.keys
-	name, hash := r.server.attendee.name+"\x00"+p.Key, digest(r.method, r.params)
+	hash := digest(r.method, r.params)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	before := k.of[name]
+	of := k.ofLocked(r.server.attendee.name)
+	before := of.by[p.Key]
 	switch {
 	case before == nil:
-		r.keyed = &keyed{name: name, hash: hash, first: r, done: make(chan struct{})}
-		k.of[name] = r.keyed
-		k.order = append(k.order, r.keyed)
-		k.trimLocked()
+		r.keyed = &keyed{client: r.server.attendee.name, key: p.Key, hash: hash, first: r, done: make(chan struct{})}
+		of.by[p.Key] = r.keyed
+		of.order = append(of.order, r.keyed)
+		k.trimLocked(of)
 		return false, nil
 	case before.hash != hash:
 		return false, &wireError{schema.KindKeyConflict, "the key " + clip(p.Key, 128) + " was used for another request; a new request needs a new key",
@@ -90,15 +130,16 @@ func (r *request) sendAgain(before *keyed) {
 		r.answer(nil)
 		return
 	}
-	if before.answer == nil {
-		r.fail(&wireError{schema.KindLimitExceeded, fmt.Sprintf("the request was carried out before; its answer had more than %d bytes, and is not kept", keptAnswerBytes),
+	answer := r.server.in.keys.answerTo(before)
+	if answer == nil {
+		r.fail(&wireError{schema.KindLimitExceeded, fmt.Sprintf("the request was carried out before; its answer is not kept: one may have %d bytes, and all together %d", keptAnswerBytes, keptAnswers),
 			schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "keptAnswerBytes", Max: keptAnswerBytes}})
 		return
 	}
 	body := append([]byte(`{"jsonrpc":"2.0","id":`), r.id...)
-	rest, isResult := bytes.CutPrefix(before.answer, []byte(`,"result":{`))
+	rest, isResult := bytes.CutPrefix(answer, []byte(`,"result":{`))
 	if !isResult {
-		r.answerInTime(append(body, before.answer...))
+		r.answerInTime(append(body, answer...))
 		return
 	}
 	body = append(body, `,"result":{"replayed":true`...)
@@ -114,15 +155,19 @@ func (k *keys) answered(r *request, body []byte) {
 	rest := bytes.TrimPrefix(body, append([]byte(`{"jsonrpc":"2.0","id":`), r.id...))
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(rest) <= keptAnswerBytes {
+	switch {
+	case again(rest):
+		e.answer = bytes.Clone(rest) // only for those that wait for it already
+		k.dropLocked(e)
+	case len(rest) <= keptAnswerBytes:
 		e.answer = bytes.Clone(rest)
+		k.bodies = append(k.bodies, e)
 		k.bytes += len(rest)
 	}
 	close(e.done)
-	if again(rest) {
-		k.dropLocked(e)
+	for k.bytes > keptAnswers {
+		k.unkeepLocked(k.bodies[0])
 	}
-	k.trimLocked()
 }
 
 // again reports whether an answer is an error after which the same request may be made again.
@@ -141,10 +186,11 @@ func again(body []byte) bool {
 	return m.Error.Data.Retryable || m.Error.Data.Kind == schema.KindInvalidParams
 }
 
-// trimLocked forgets the oldest answers. A request without an answer is kept in any case: it is being carried out.
-func (k *keys) trimLocked() {
-	for i := 0; i < len(k.order) && (len(k.order) > keptKeys || k.bytes > keptAnswers); {
-		if e := k.order[i]; e.isDone() {
+// trimLocked forgets the oldest keys of a client. A request without an answer is kept in any case: it is being carried
+// out.
+func (k *keys) trimLocked(of *clientKeys) {
+	for i := 0; i < len(of.order) && len(of.order) > keptKeys; {
+		if e := of.order[i]; e.isDone() {
 			k.dropLocked(e)
 		} else {
 			i++
@@ -155,17 +201,27 @@ func (k *keys) trimLocked() {
 func (e *keyed) isDone() bool { return isClosed(e.done) }
 
 func (k *keys) dropLocked(e *keyed) {
-	if k.of[e.name] != e {
+	of := k.of[e.client]
+	if of == nil || of.by[e.key] != e {
 		return
 	}
-	delete(k.of, e.name)
-	for i := range k.order {
-		if k.order[i] == e {
-			k.order = append(k.order[:i], k.order[i+1:]...)
-			break
-		}
-	}
-	if e.isDone() {
+	delete(of.by, e.key)
+	of.order = slices.DeleteFunc(of.order, func(other *keyed) bool { return other == e })
+	k.unkeepLocked(e)
+}
+
+// unkeepLocked drops the answer of a request.
+func (k *keys) unkeepLocked(e *keyed) {
+	if i := slices.Index(k.bodies, e); i >= 0 {
+		k.bodies = slices.Delete(k.bodies, i, i+1)
 		k.bytes -= len(e.answer)
+		e.answer = nil
 	}
+}
+
+// answerTo returns the kept answer of a request; nil: there is none.
+func (k *keys) answerTo(e *keyed) []byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return e.answer
 }

@@ -161,9 +161,10 @@ the start is read, so that later requests may use it at once; freed by a failed 
 
 RequestKey = str
 """The client's name for one request, so that repeating it after a lost connection does nothing twice. It
-belongs to the clientId. The newest 1024 keys of a session are kept with their answers, but not with an error
-that is retryable or invalidParams: such a request may be made again. An answer that is too long to keep is
-replaced by the error limitExceeded, which says that the request was carried out."""
+belongs to the clientId. The newest 1024 keys of each client are kept with their answers, but not with an
+error that is retryable or invalidParams: such a request may be made again. An answer that is not kept, since
+it is too long or has made room for others, is replaced by the error limitExceeded, which says that the
+request was carried out."""
 
 
 RequestId = Union[str, float]
