@@ -168,6 +168,15 @@ func TestShutdownOfAClient(t *testing.T) {
 	equal(t, "jobs", len(left.Jobs), 0)
 }
 
+// TestShutdownEndsWaits: a client that shuts down waits for nothing more.
+func TestShutdownEndsWaits(t *testing.T) {
+	h := share(t)
+	a := h.join("a")
+	wait := a.begin("job/wait", obj{"handle": a.sleeper("onDetach", "keep"), "until": until(obj{"exit": true})})
+	do[schema.ShutdownResult](a, "shutdown", nil)
+	refused[schema.CanceledData](wait, schema.KindCanceled)
+}
+
 // TestLeaseOfTheSession: jobs that are kept live while no client is there, for the lease; then the session is idle, and
 // ends.
 func TestLeaseOfTheSession(t *testing.T) {

@@ -222,13 +222,7 @@ func (s *Server) detach() {
 	s.end()
 	s.life.end()
 	s.withdraw()
-	s.mu.Lock()
-	for _, r := range s.inFlight {
-		if looks[r.method] {
-			r.cancel()
-		}
-	}
-	s.mu.Unlock()
+	s.cancelLooks()
 	if s.out.brokenBy() == nil {
 		s.awaitAnswers(0)
 	}
@@ -238,6 +232,17 @@ func (s *Server) detach() {
 func (s *Server) withdraw() {
 	for _, a := range s.out.withdrawAll() {
 		a.answered(s, nil, nil)
+	}
+}
+
+// cancelLooks cancels the requests with which the client has only looked for something.
+func (s *Server) cancelLooks() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.inFlight {
+		if looks[r.method] {
+			r.cancel()
+		}
 	}
 }
 

@@ -87,11 +87,16 @@ func (s *Server) sessionEnd(r *request) error {
 func (s *Server) leave(r *request) {
 	s.life.move(lifeShuttingDown)
 	s.withdraw()
+	s.cancelLooks()
 	r.await(func() (any, error) {
+		late := time.NewTimer(s.mgr.Limits().ShutdownGrace + stuckTime)
+		defer late.Stop()
 		for _, j := range s.in.endOwn(s) {
 			select {
 			case <-j.Vacant():
 			case <-s.over: // The client may be back on another connection, and have stopped the end.
+			case <-late.C: // This job is stuck, and so may others be.
+				late.Reset(0)
 			}
 		}
 		s.awaitAnswers(1) // 1: this request
