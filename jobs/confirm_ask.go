@@ -341,3 +341,28 @@ func (p *askingPart) awaitPerson(q *Question, await func(<-chan Answer) (Answer,
 	}
 	return q.denied(a)
 }
+
+// dropOthers drops the input, commands and changes of variables of others that wait for a person.
+func (p *askingPart) dropOthers(holder string, why func() *Error) {
+	for _, h := range slices.Backward(p.askedWrites) { // so that none of them comes first, and is typed
+		if isOthers(h.msg.in.Owner, holder) {
+			p.dropAskedWrite(h, why())
+		}
+	}
+	for _, a := range p.asking {
+		if isOthers(a.owner(), holder) && a.why == nil {
+			a.drop(why())
+		}
+	}
+}
+
+// owner returns the client whose request it is, if the request needs the input of the job.
+func (a *askedRequest) owner() string {
+	switch m := a.of.(type) {
+	case execMsg:
+		return m.opts.Owner
+	case changeVariableMsg:
+		return m.owner
+	}
+	return ""
+}

@@ -513,3 +513,20 @@ type InputWaiting struct{ WaitingForInput }
 
 // CommandFinished reports that a command of a shell with integration has ended.
 type CommandFinished struct{ ShellCommand }
+
+// An InputReason is the reason why the input of a job has another holder.
+type InputReason string
+
+const (
+	InputTaken  InputReason = "taken"  // there was no holder, or it was away
+	InputForced InputReason = "forced" // taken from a holder that was there
+	InputGiven  InputReason = "given"
+	InputLeft   InputReason = "left" // the holder has left, and cannot come back
+)
+
+// InputChanged reports that the input of a job has another holder.
+type InputChanged struct {
+	Holder string // "" = none
+	By     string // the client that has caused it
+	Reason InputReason
+}

@@ -108,3 +108,14 @@ func (p *inputPart) inputDeadline() (t time.Time) {
 	}
 	return t
 }
+
+// dropOthers drops the input of others that the kernel has not taken.
+func (p *inputPart) dropOthers(holder string, why func() *Error) {
+	var items []*queued
+	for _, q := range p.queue.items {
+		if isOthers(q.owner, holder) {
+			items = append(items, q)
+		}
+	}
+	p.dropItems(items, why)
+}

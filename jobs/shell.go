@@ -337,3 +337,26 @@ func (p *shellPart) strike() { p.watch.strike() }
 func (p *shellPart) handing() bool { return p.watch.handing() }
 
 func (p *shellPart) finished(id int64) bool { return p.watch.finished(id) }
+
+// dropOthers drops the commands and changes of variables of others that the shell was not given.
+func (p *shellPart) dropOthers(holder string, why func() *Error) {
+	s := p.watch
+	if s == nil {
+		return
+	}
+	s.queue = slices.DeleteFunc(s.queue, func(r *execReq) bool {
+		if !isOthers(r.opts.Owner, holder) || r.given.Seq() != 0 {
+			return false
+		}
+		e := why()
+		e.CommandID, e.Fate = r.command.ID, CommandDropped
+		r.command.Finished = true
+		r.refuse(e)
+		return true
+	})
+	for i, t := range slices.Clone(s.tasks) {
+		if isOthers(t.owner, holder) && !(i == 0 && s.session.Has(shellmark.PhaseHidden)) {
+			p.giveUpTask(t, why())
+		}
+	}
+}

@@ -562,3 +562,15 @@ type Asker struct {
 	Request string
 	Client  string // an answer "always" to a request of one client does not count for those of another; without NUL
 }
+
+// TakeOptions say which client takes the input of a job, and from which holders.
+type TakeOptions struct {
+	Owner string
+	Force bool // from any holder
+	// Away reports whether a holder is away: then the input may be taken without Force. It is called in a turn.
+	Away       func(holder string) bool
+	Cols, Rows int // the new size of the terminal; 0: unchanged
+}
+
+// isOthers reports whether input of an owner must not be typed while another one is the holder.
+func isOthers(owner, holder string) bool { return owner != "" && holder != "" && owner != holder }

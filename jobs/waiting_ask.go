@@ -389,3 +389,8 @@ func (p *waitingPart) dropHeldIf(drop func(*heldWrite) bool, why func() *Error) 
 		return true
 	})
 }
+
+// dropOthers drops the writes of others that wait for a probe.
+func (p *waitingPart) dropOthers(holder string, why func() *Error) {
+	p.dropHeldIf(func(h *heldWrite) bool { return isOthers(h.msg.in.Owner, holder) }, why)
+}
