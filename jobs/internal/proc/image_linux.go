@@ -17,9 +17,7 @@ func Image(pid int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The name, in parentheses, may contain any bytes. The third field and the later ones follow it.
-	_, rest, _ := strings.Cut(string(b[strings.LastIndexByte(string(b), ')')+1:]), " ")
-	fields := strings.Fields(rest)
+	fields := statFields(b)
 	const startCode, startStack = 26 - 3, 28 - 3
 	if len(fields) <= startStack {
 		return "", fmt.Errorf("%sstat has %d fields", dir, len(fields)+2)
@@ -63,7 +61,25 @@ func executedWith(pid int, text string) ([]byte, error) {
 		return arguments, nil
 	}
 	environment, err := os.ReadFile(dir + "environ")
+	if err == nil && len(environment) == 0 && !hasEnvironment(dir) {
+		err = unix.EAGAIN
+	}
 	return append(arguments, environment...), err
+}
+
+// hasEnvironment reports whether the environment of a process has a place. It may be empty there. During an execve it has
+// none for a moment, and reads as empty.
+func hasEnvironment(dir string) bool {
+	b, err := os.ReadFile(dir + "stat")
+	fields := statFields(b)
+	const envEnd = 51 - 3
+	return err == nil && len(fields) > envEnd && fields[envEnd] != "0"
+}
+
+// statFields returns the fields of /proc/PID/stat from the third on. The name, in parentheses, may contain any bytes.
+func statFields(stat []byte) []string {
+	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+	return strings.Fields(rest)
 }
 
 // identity returns the device and inode of the file that a path leads to. It works even if the file has no name any
