@@ -58,14 +58,14 @@ func (c *call) do(ctx context.Context, method string, params, result any) error 
 }
 
 // over returns the connection for the requests of the call.
-func (c *call) over(e *engine) (*link, error) {
+func (c *call) over(ctx context.Context, e *engine) (*link, error) {
 	c.mu.Lock()
 	l := c.link
 	c.mu.Unlock()
 	if l != nil {
 		return l, nil
 	}
-	l, err := e.connected()
+	l, err := e.connected(ctx)
 	if err != nil {
 		return nil, err
 	}

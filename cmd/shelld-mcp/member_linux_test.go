@@ -250,7 +250,7 @@ func tryMember(t *testing.T, name, root string, flags ...string) (*front, error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newFront(cfg, slog.New(slog.DiscardHandler))
+	return newFront(t.Context(), cfg, slog.New(slog.DiscardHandler))
 }
 
 // TestTwoFronts has two front ends in one session: they do not replace each other, each gets all output, and each finds
