@@ -42,21 +42,34 @@ func (f *front) meet(l *link, info *schema.JobInfo) {
 		return
 	}
 	j := f.jobs.started(info, sessionIn(info))
-	if info.Exit != nil {
-		f.jobs.end(j, info.Exit, nil)
+	// Only job/exited has the hint, so the end of such a job is left to that event.
+	ended := func() {
+		if info.Exit != nil {
+			f.jobs.end(j, info.Exit, nil)
+		}
+	}
+	hinted := couldNotRun(info.Exit)
+	if !hinted {
+		ended()
 	}
 	if info.Status == schema.StatusClosed {
 		f.jobs.close(info.Handle)
-		return
+		if !hinted {
+			return
+		}
 	}
 	// Its end may come between the list and the subscription, so the past events are wanted too.
 	p := schema.JobSubscribeParams{Handle: j.id(), After: new(int64(0)), Events: []schema.EventName{schema.EventNameExited, schema.EventNameClosed}}
 	err := l.client.Call(context.Background(), "job/subscribe", p, nil)
 	if refusal := kindOf(err); refusal == schema.KindResumeGap {
+		ended() // The event may be no longer kept.
 		if oldest, ok := oldestOf(err); ok {
 			p.After = &oldest
 			err = l.client.Call(context.Background(), "job/subscribe", p, nil)
 		}
+	}
+	if err != nil {
+		ended()
 	}
 	switch {
 	case kindOf(err) == schema.KindJobNotFound:
