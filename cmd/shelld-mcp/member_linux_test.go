@@ -573,7 +573,7 @@ func TestUntoldAnswer(t *testing.T) {
 			h := startBareHost(t, beforeCallingAgain, asked.options(), "-tools", "compact", "-session", name, "-root", root)
 			h.front.log = slog.New(slog.DiscardHandler) // The host fails if an error is logged.
 			add[struct{}, struct{}](h.front, tool[struct{}]{name: "fails", asks: true, run: func(ctx context.Context, c *call, _ struct{}) (reply, error) {
-				contains(t, c.tellUntold(ctx, h.front.jobs.of(1), telling{maxBytes: 100}), "output")
+				contains(t, c.tellUntold(ctx, h.front.jobs.of(h.front.engine.link.Load(), 1), telling{maxBytes: 100}), "output")
 				return reply{}, fails(ctx, c)
 			}})
 			failed := h.fail("fails", args{})

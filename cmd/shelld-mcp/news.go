@@ -130,7 +130,7 @@ func (c *call) tidingLines(ctx context.Context) (lines []string, err error) {
 			continue
 		}
 		c.meet(info)
-		if c.isNews(ctx, c.front.jobs.of(info.Handle), &info) {
+		if c.isNews(ctx, c.front.jobs.of(c.connection(), info.Handle), &info) {
 			lines = append(lines, c.tidingLine(info))
 		}
 	}

@@ -116,9 +116,7 @@ func couldNotRun(e *schema.Exit) bool {
 
 // gone returns a channel that is closed when the connection of a call that has made a request is lost.
 func (c *call) gone() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.link.client.Done()
+	return c.connection().client.Done()
 }
 
 // asking reports whether a job does nothing but wait for input, and returns the prompt that it shows.
