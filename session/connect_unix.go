@@ -95,7 +95,7 @@ func (f *folder) connectAlone(c Call, starting *os.File, most time.Duration) (*L
 	}
 	p, err := f.start(c, lock, starting)
 	if err != nil {
-		if !f.logged() {
+		if !f.logged() && !f.keepsClaim() {
 			_ = f.remove() // There was no session.
 		}
 		return nil, err

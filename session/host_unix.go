@@ -359,7 +359,7 @@ func (h *Host) Stop() error {
 var held []*os.File
 
 // Close releases the session, except its lock. The end of the process releases the lock, so a program that waits for it
-// waits for that. Close deletes the session's directory, unless there is a log that is worth keeping.
+// waits for that. Close deletes the session's directory, unless there is a log that is worth keeping, or a claim.
 func (h *Host) Close() error {
 	err := h.Stop()
 	if starting := h.unused(); starting != nil {
@@ -374,10 +374,10 @@ func (h *Host) Close() error {
 	return err
 }
 
-// unused returns the locked file of the fronts that start hosts, if the directory can be deleted: no log is worth keeping,
-// and no front is about to start another host. Otherwise it returns nil.
+// unused returns the locked file of the fronts that start hosts, if the directory can be deleted: no log and no claim is worth
+// keeping, and no front is about to start another host. Otherwise it returns nil.
 func (h *Host) unused() *os.File {
-	if h.keepsLog.Load() && h.folder.logged() {
+	if h.keepsLog.Load() && h.folder.logged() || h.folder.keepsClaim() {
 		return nil
 	}
 	f, err := h.folder.open(startingFile)

@@ -742,6 +742,43 @@ func TestClaim(t *testing.T) {
 	}
 }
 
+// A claim that is to be kept is there in the next session of the name; else it goes with the session.
+func TestKeptClaim(t *testing.T) {
+	d := newDirectory(t)
+	claims := func(want string) *Claim {
+		t.Helper()
+		attach(t, d, "work")
+		c, err := d.Claim("work", "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(c); string(b) != want || err != nil {
+			t.Errorf("the claim has %q, %v, not %q", b, err, want)
+		}
+		return c
+	}
+	c := claims("")
+	if _, err := c.WriteString("open"); err != nil {
+		t.Fatal(err)
+	}
+	for _, keep := range []bool{true, false} {
+		if err := c.Keep(keep); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		end(t, d, "work")
+		c = claims(map[bool]string{true: "open"}[keep])
+	}
+	if err := c.Keep(true); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	end(t, d, "work")
+	if deleted, _, err := d.Prune(); err != nil || len(deleted) != 1 || c.InPlace() {
+		t.Errorf("%v, %v", deleted, err)
+	}
+}
+
 // A front that comes while a host ends waits for that, and starts the next one. Its client notices nothing.
 func TestConnectWhileEnding(t *testing.T) {
 	d := newDirectory(t)

@@ -58,14 +58,11 @@ func (c *call) do(ctx context.Context, method string, params, result any) error 
 }
 
 // over returns the connection for the requests of the call.
-func (c *call) over(e *engine) (*link, error) {
-	c.mu.Lock()
-	l := c.link
-	c.mu.Unlock()
-	if l != nil {
+func (c *call) over(ctx context.Context, e *engine) (*link, error) {
+	if l := c.connection(); l != nil {
 		return l, nil
 	}
-	l, err := e.connected()
+	l, err := e.connected(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +72,13 @@ func (c *call) over(e *engine) (*link, error) {
 		c.link = l
 	}
 	return c.link, nil
+}
+
+// connection returns the connection of a call that has made a request.
+func (c *call) connection() *link {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link
 }
 
 // wait waits for a job. If ctx is done first, the error is that of ctx.

@@ -35,7 +35,7 @@ func startWire(t *testing.T, flags ...string) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := newFront(cfg, slog.New(slog.DiscardHandler))
+	f, err := newFront(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"shelld.dev/shelld/client"
 	"shelld.dev/shelld/client/inprocess"
@@ -27,8 +28,8 @@ type engine struct {
 	end    func() error    // ends the server in this process with all jobs, or leaves the session; may be called several times
 	lists  sync.Mutex      // held by the one job/list in flight
 
-	mu   sync.Mutex // guards link; held while a lost connection to a session is made anew
-	link *link
+	link       atomic.Pointer[link] // stored by the holder of connecting
+	connecting chan struct{}        // full while a lost connection to a session is made anew, or the session is left
 }
 
 // An errFlags is the server's error about an option that a flag has set.
@@ -42,9 +43,10 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(*link,
 		return nil, err
 	}
 	e := &engine{server: server, notice: notice, over: server.Over()}
-	e.link = e.newLink(server.Out, server.In)
-	e.end = sync.OnceValue(func() error { return server.End(e.link.client) })
-	if err := initialize(e.link.client, p, &e.info); err != nil {
+	l := e.newLink(server.Out, server.In)
+	e.link.Store(l)
+	e.end = sync.OnceValue(func() error { return server.End(l.client) })
+	if err := initialize(l.client, p, &e.info); err != nil {
 		return nil, errors.Join(err, e.end())
 	}
 	return e, nil
@@ -71,21 +73,31 @@ func (e *engine) newLink(in io.Reader, out io.Writer) *link {
 	return l
 }
 
-// connected returns the connection to the server. With a session, it makes a new one if the last is lost.
-func (e *engine) connected() (*link, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.member == nil || !e.link.isLost() {
-		return e.link, nil
+// connected returns the connection to the server. With a session, it makes a new one if the last is lost, until ctx is
+// done or the engine ends: a stopped host would never answer.
+func (e *engine) connected(ctx context.Context) (*link, error) {
+	if l := e.link.Load(); e.member == nil || !l.isLost() {
+		return l, nil
+	}
+	select {
+	case e.connecting <- struct{}{}:
+		defer func() { <-e.connecting }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-e.over:
+		return nil, e.member.lost(true)
 	}
 	if e.isOver() {
 		return nil, e.member.lost(true)
 	}
-	l, err := e.member.returned(e)
+	if l := e.link.Load(); !l.isLost() {
+		return l, nil // Another call has made it meanwhile.
+	}
+	l, err := e.member.returned(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	e.link = l
+	e.link.Store(l)
 	return l, nil
 }
 
@@ -124,13 +136,13 @@ func (c *config) initializeParams(ask schema.ConfirmOptions) schema.InitializePa
 // ask sends a request for c and waits for its answer. If ctx is done, it cancels the request. All requests of a call go
 // over one connection: behind another one, a handle may mean another job.
 func (e *engine) ask(ctx context.Context, c *call, method string, params, result any) error {
+	l, err := c.over(ctx, e)
+	if err != nil {
+		return err
+	}
 	if method == "job/list" { // A job/list never waits, and several long answers could exceed the outbox.
 		e.lists.Lock()
 		defer e.lists.Unlock()
-	}
-	l, err := c.over(e)
-	if err != nil {
-		return err
 	}
 	sent, err := l.send(c, method, params)
 	if err == nil {

@@ -20,7 +20,7 @@ func TestEngineLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var long *client.TooLongError
-	if _, err := e.link.send(nil, "job/write", strings.Repeat("x", limit)); !errors.As(err, &long) || long.Limit != limit {
+	if _, err := e.link.Load().send(nil, "job/write", strings.Repeat("x", limit)); !errors.As(err, &long) || long.Limit != limit {
 		t.Errorf("%v, want a TooLongError with the limit %d", err, limit)
 	}
 	if err := e.end(); err != nil {

@@ -58,7 +58,7 @@ func (c *call) owner(ctx context.Context, pid int64) (*job, error) {
 		case err != nil:
 			return nil, err
 		case slices.Contains(pids(info.Background), pid):
-			return c.front.jobs.started(info, ""), nil
+			return c.front.jobs.started(c.connection(), info, ""), nil
 		}
 	}
 	return nil, nil

@@ -123,13 +123,13 @@ func TestLiveJobNotForgotten(t *testing.T) {
 	const handle, pid = 1, 4711
 	name := "dev"
 	// An earlier job with the same PID and name is forgotten, but the PID and the name stay.
-	l.started(&schema.JobInfo{Handle: 1 << 40, PID: pid, Name: &name}, "")
-	l.close(1 << 40)
-	live := l.started(&schema.JobInfo{Handle: handle, PID: pid, Name: &name}, "")
+	l.started(nil, &schema.JobInfo{Handle: 1 << 40, PID: pid, Name: &name}, "")
+	l.close(nil, 1<<40)
+	live := l.started(nil, &schema.JobInfo{Handle: handle, PID: pid, Name: &name}, "")
 	for i := range int64(maxClosed + 100) {
-		l.started(&schema.JobInfo{Handle: 2 + i, PID: 10000 + i}, "")
-		l.close(2 + i)
-		l.close(2 + i) // It is reported only once, but twice does no harm.
+		l.started(nil, &schema.JobInfo{Handle: 2 + i, PID: 10000 + i}, "")
+		l.close(nil, 2+i)
+		l.close(nil, 2+i) // It is reported only once, but twice does no harm.
 	}
 	byHandle, _, _ := l.byNumber(handle)
 	_, byPID, alive := l.byNumber(pid)
@@ -150,8 +150,8 @@ func TestPIDReuse(t *testing.T) {
 	var r runShellResult
 	h.call("run_shell_command", args{"command": "sleep 1000 & true"}, &r)
 	pid := r.BackgroundPIDs[0]
-	h.front.jobs.started(&schema.JobInfo{Handle: 2, PID: pid}, "") // The handle is lower than any PID of a process.
-	h.front.jobs.close(2)
+	h.front.jobs.started(nil, &schema.JobInfo{Handle: 2, PID: pid}, "") // The handle is lower than any PID of a process.
+	h.front.jobs.close(nil, 2)
 	c := &call{front: h.front}
 	for _, pidFirst := range []bool{false, true} {
 		if j, err := c.find(context.Background(), pid, pidFirst); err != nil || j == nil || j.handle != 1 {
@@ -167,7 +167,7 @@ func TestPIDBeforeHandle(t *testing.T) {
 	var r runShellResult
 	h.call("run_shell_command", args{"command": "sleep 1000 & echo started"}, &r)
 	pid := r.BackgroundPIDs[0]
-	other := h.front.jobs.started(&schema.JobInfo{Handle: pid, PID: 1 << 40}, "")
+	other := h.front.jobs.started(nil, &schema.JobInfo{Handle: pid, PID: 1 << 40}, "")
 	contains(t, h.call("read_shell", args{"pid": pid}, nil), "started")
 	contains(t, h.fail("write_to_shell", args{"pid": pid, "input": "x"}), fmt.Sprintf("Process %d runs, but takes no input: the command of job 1", pid))
 	if j, err := (&call{front: h.front}).find(context.Background(), pid, false); err != nil || j != other {
@@ -184,12 +184,12 @@ func TestForgottenHandle(t *testing.T) {
 	others := int64(os.Getpid())
 	highest := max(others, r.PID)
 	for _, handle := range []int64{others, r.PID} {
-		h.front.jobs.started(&schema.JobInfo{Handle: handle, PID: 1 << 40}, "")
-		h.front.jobs.close(handle)
+		h.front.jobs.started(nil, &schema.JobInfo{Handle: handle, PID: 1 << 40}, "")
+		h.front.jobs.close(nil, handle)
 	}
 	for i := range int64(maxClosed) {
-		h.front.jobs.started(&schema.JobInfo{Handle: highest + 1 + i, PID: 1<<40 + 1 + i}, "")
-		h.front.jobs.close(highest + 1 + i)
+		h.front.jobs.started(nil, &schema.JobInfo{Handle: highest + 1 + i, PID: 1<<40 + 1 + i}, "")
+		h.front.jobs.close(nil, highest+1+i)
 	}
 	for _, handle := range []int64{others, r.PID} {
 		if got, want := h.call("kill", args{"handle": handle}, nil), fmt.Sprintf("Process %d is not running (already terminated).", handle); got != want {

@@ -31,10 +31,10 @@ type front struct {
 	session atomic.Pointer[mcp.ServerSession] // nil until the host is connected
 }
 
-// newFront starts the engine and adds the tools.
-func newFront(cfg config, log *slog.Logger) (*front, error) {
+// newFront starts the engine and adds the tools. With a session, it connects until ctx is done.
+func newFront(ctx context.Context, cfg config, log *slog.Logger) (*front, error) {
 	f := &front{cfg: cfg, log: log, jobs: newLedger(), owed: newAnswers(), news: &news{}}
-	if err := f.startEngine(); err != nil {
+	if err := f.startEngine(ctx); err != nil {
 		return nil, err
 	}
 	var err error
@@ -64,13 +64,13 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 }
 
 // startEngine starts a server in this process, or joins the session.
-func (f *front) startEngine() (err error) {
+func (f *front) startEngine(ctx context.Context) (err error) {
 	p := f.cfg.initializeParams(f.cfg.confirmOptions())
 	if f.cfg.session == "" {
 		f.engine, err = startEngine(p, f.log, f.notice)
 		return err
 	}
-	f.engine, err = joinSession(f, p)
+	f.engine, err = joinSession(ctx, f, p)
 	return err
 }
 
@@ -116,8 +116,8 @@ func (f *front) serve(ctx context.Context, c *conn) error {
 // close releases everything. No answer is written any more.
 func (f *front) close() error {
 	err := f.engine.end()
-	if r := f.jobs.recordOfJobs(); r != nil {
-		err = errors.Join(err, r.Close())
+	if m := f.engine.member; m != nil {
+		err = errors.Join(err, m.record.Close()) // The ledger's one may be older, if the last connection failed.
 	}
 	return err
 }

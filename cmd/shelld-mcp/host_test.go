@@ -63,7 +63,7 @@ func startBareHost(t testing.TB, version string, o *mcp.ClientOptions, flags ...
 	var log bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
 	h.ctx = ctx
-	f, err := newFront(cfg, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})))
+	f, err := newFront(context.Background(), cfg, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,7 @@ type ledger struct {
 	isClosed map[*job]bool
 	highest  int64   // highest handle so far
 	record   *record // with a session
+	link     *link   // with a session: the connection that the jobs are from; nil: it is lost
 	told     pidSet  // PIDs of processes that commands have left running, and of forgotten jobs
 }
 
@@ -71,27 +72,57 @@ func newLedger() *ledger {
 	return &ledger{byHandle: map[int64]*job{}, byPID: map[int64]*job{}, sessions: map[string]*job{}, isClosed: map[*job]bool{}}
 }
 
-// of returns the job with a handle. If its start was not reported, it adds the job.
-func (l *ledger) of(handle int64) *job {
+func newJob(handle int64) *job { return &job{handle: handle, exited: make(chan struct{})} }
+
+// newStray returns a job that is in no ledger and no record, because its connection to the session is lost: its handle
+// may be another job's by now.
+func newStray(handle int64) *job {
+	j := newJob(handle)
+	j.place.drop()
+	return j
+}
+
+// isStaleLocked reports whether the jobs in the ledger are from another connection to the session than this one: an
+// answer may be handled after its connection was lost.
+func (l *ledger) isStaleLocked(from *link) bool { return l.record != nil && from != l.link }
+
+// of returns the job with a handle on a connection. If its start was not reported, it adds the job.
+func (l *ledger) of(from *link, handle int64) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.isStaleLocked(from) {
+		return newStray(handle)
+	}
 	return l.ofLocked(handle)
 }
 
 func (l *ledger) ofLocked(handle int64) *job {
 	j := l.byHandle[handle]
 	if j == nil {
-		j = &job{handle: handle, exited: make(chan struct{})}
+		j = newJob(handle)
 		l.byHandle[handle] = j
 	}
 	return j
 }
 
+// describe sets the data of a started job.
+func (j *job) describe(info *schema.JobInfo, session string) {
+	j.pid, j.terminal, j.file = info.PID, info.Mode == schema.ModePty, outputFile(info, schema.StreamPty)
+	if j.session = session; session == "" && info.Name != nil {
+		j.session = *info.Name
+	}
+}
+
 // started sets the data of a started job. The event and the answer to the start both report it. session is the
 // sessionId given by CliSession; if it is "", the session is the job's name.
-func (l *ledger) started(info *schema.JobInfo, session string) *job {
+func (l *ledger) started(from *link, info *schema.JobInfo, session string) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.isStaleLocked(from) {
+		j := newStray(info.Handle)
+		j.describe(info, session)
+		return j
+	}
 	j := l.ofLocked(info.Handle)
 	l.highest = max(l.highest, info.Handle)
 	if j.pid != 0 {
@@ -100,11 +131,8 @@ func (l *ledger) started(info *schema.JobInfo, session string) *job {
 	if l.record != nil {
 		j.next = j.place.begin(l.record.of(info.Handle))
 	}
-	j.pid, j.terminal, j.file = info.PID, info.Mode == schema.ModePty, outputFile(info, schema.StreamPty)
+	j.describe(info, session)
 	l.byPID[j.pid] = j
-	if j.session = session; session == "" && info.Name != nil {
-		j.session = *info.Name
-	}
 	known := l.sessions[j.session]
 	isOlder := l.record != nil && known != nil && known.handle > j.handle // In a session it may be met late.
 	if j.session != "" && !isOlder {
@@ -178,9 +206,12 @@ func (s *pidSet) add(pid int64) {
 }
 
 // close marks a job as closed, and forgets the oldest closed jobs if there are too many.
-func (l *ledger) close(handle int64) {
+func (l *ledger) close(from *link, handle int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.isStaleLocked(from) {
+		return
+	}
 	j := l.byHandle[handle]
 	if j == nil || l.isClosed[j] {
 		return
@@ -240,12 +271,12 @@ func (f *front) notice(l *link, n client.Event) {
 	case "job/exited":
 		var p schema.JobExitedParams
 		if err = json.Unmarshal(n.Params, &p); err == nil {
-			f.exited(&p)
+			f.exited(l, &p)
 		}
 	case "job/closed":
 		var p schema.JobClosedParams
 		if err = json.Unmarshal(n.Params, &p); err == nil {
-			f.jobs.close(p.Handle)
+			f.jobs.close(l, p.Handle)
 		}
 	}
 	if err != nil {
@@ -257,10 +288,10 @@ func (f *front) notice(l *link, n client.Event) {
 func (f *front) started(l *link, p *schema.JobStartedParams) {
 	c := l.callOf(p.RequestID)
 	if c == nil {
-		f.jobs.started(&p.Job, "")
+		f.jobs.started(l, &p.Job, "")
 		return
 	}
-	j := f.jobs.started(&p.Job, c.session)
+	j := f.jobs.started(l, &p.Job, c.session)
 	if f.engine.member != nil {
 		f.keep(j)
 	}
@@ -271,8 +302,8 @@ func (f *front) started(l *link, p *schema.JobStartedParams) {
 }
 
 // exited notes the end of a job's command.
-func (f *front) exited(p *schema.JobExitedParams) {
-	j := f.jobs.of(p.Handle)
+func (f *front) exited(l *link, p *schema.JobExitedParams) {
+	j := f.jobs.of(l, p.Handle)
 	if f.jobs.end(j, &p.Exit, p.Hint) && j.terminal {
 		f.tellEnd(p)
 	}
@@ -295,7 +326,7 @@ func (c *call) start(ctx context.Context, p schema.JobStartParams) (*job, *schem
 		c.abandon(r.Job.Handle)
 		return nil, nil, nil, err
 	}
-	return c.front.jobs.started(&r.Job, c.session), &r.Job, r.Outcome, nil
+	return c.front.jobs.started(c.connection(), &r.Job, c.session), &r.Job, r.Outcome, nil
 }
 
 // abandonStart ends a job whose start was cancelled after it had begun.

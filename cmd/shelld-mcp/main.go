@@ -21,6 +21,7 @@
 //     before that of the connection. At the end, conn has one that ends the engine and waits for the last
 //     answers while Read goes on.
 //  5. With -session, one waits for the end of a host that this process has started, after its connection was lost.
+//     Another one connects, and ends within the limits of package session if its call is canceled.
 package main
 
 import (
@@ -90,7 +91,10 @@ func run(args []string) int {
 
 // serve serves one host until in ends, ctx is done or out fails, and releases everything.
 func serve(ctx context.Context, in io.Reader, out io.Writer, cfg config, log *slog.Logger) error {
-	f, err := newFront(cfg, log)
+	f, err := newFront(ctx, cfg, log)
+	if errors.Is(err, context.Canceled) {
+		return nil // A signal came before the host of the session had answered.
+	}
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	basetest.Main(m, map[string]func(){"shelld-mcp": main})
+	programs["shelld-mcp"] = main
+	basetest.Main(m, programs)
 }
+
+// programs are what the test binary is under other names.
+var programs = map[string]func(){}
 
 var (
 	needJobs    = basetest.NeedJobs

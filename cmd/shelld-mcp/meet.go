@@ -14,7 +14,7 @@ import (
 
 // meetAll adds all jobs of the session, when a connection has been made. From then on the ledger uses the record.
 func (f *front) meetAll(l *link, r *record) error {
-	f.jobs.use(r)
+	f.jobs.use(l, r)
 	var all schema.JobListResult
 	if err := l.client.Call(context.Background(), "job/list", schema.JobListParams{}, &all); err != nil {
 		return explained("", err)
@@ -31,36 +31,46 @@ func (c *call) meet(info *schema.JobInfo) {
 	if c.front.engine.member == nil {
 		return
 	}
-	c.mu.Lock()
-	l := c.link
-	c.mu.Unlock()
-	c.front.meet(l, info)
+	c.front.meet(c.connection(), info)
 }
 
 func (f *front) meet(l *link, info *schema.JobInfo) {
 	if f.jobs.knows(info.Handle) {
 		return
 	}
-	j := f.jobs.started(info, sessionIn(info))
-	if info.Exit != nil {
-		f.jobs.end(j, info.Exit, nil)
+	j := f.jobs.started(l, info, sessionIn(info))
+	// Only job/exited has the hint, so the end of such a job is left to that event.
+	ended := func() {
+		if info.Exit != nil {
+			f.jobs.end(j, info.Exit, nil)
+		}
+	}
+	hinted := couldNotRun(info.Exit)
+	if !hinted {
+		ended()
 	}
 	if info.Status == schema.StatusClosed {
-		f.jobs.close(info.Handle)
-		return
+		f.jobs.close(l, info.Handle)
+		if !hinted {
+			return
+		}
 	}
 	// Its end may come between the list and the subscription, so the past events are wanted too.
 	p := schema.JobSubscribeParams{Handle: j.id(), After: new(int64(0)), Events: []schema.EventName{schema.EventNameExited, schema.EventNameClosed}}
 	err := l.client.Call(context.Background(), "job/subscribe", p, nil)
 	if refusal := kindOf(err); refusal == schema.KindResumeGap {
+		ended() // The event may be no longer kept.
 		if oldest, ok := oldestOf(err); ok {
 			p.After = &oldest
 			err = l.client.Call(context.Background(), "job/subscribe", p, nil)
 		}
 	}
+	if err != nil {
+		ended()
+	}
 	switch {
 	case kindOf(err) == schema.KindJobNotFound:
-		f.jobs.close(info.Handle) // It has ended, and was forgotten meanwhile.
+		f.jobs.close(l, info.Handle) // It has ended, and was forgotten meanwhile.
 	case err != nil:
 		f.log.Warn("the end of a job of the session will not be seen", "handle", info.Handle, "error", err)
 	}
@@ -103,11 +113,11 @@ func (c *call) bySession(ctx context.Context, id string) *job {
 	return c.front.jobs.bySession(id)
 }
 
-// use makes the ledger one of a session, with the record of this front end.
-func (l *ledger) use(r *record) {
+// use makes the ledger one of a session, for the jobs from this connection, with the record of this front end.
+func (l *ledger) use(from *link, r *record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.record = r
+	l.link, l.record = from, r
 }
 
 // recordOfJobs returns the record of the session's jobs; nil: there is no session.
@@ -125,9 +135,11 @@ func (l *ledger) knows(handle int64) bool {
 	return j != nil && j.pid != 0
 }
 
-// clear forgets all jobs: the connection to their session is lost. What is told of them from now on is not recorded.
+// clear forgets all jobs: the connection to their session is lost. What is told of them from now on is not recorded, and
+// what still comes from that connection adds none.
 func (l *ledger) clear() {
 	l.mu.Lock()
+	l.link = nil
 	all := l.byHandle
 	l.byHandle, l.byPID, l.sessions = map[int64]*job{}, map[int64]*job{}, map[string]*job{}
 	l.closed, l.isClosed, l.highest, l.told = nil, map[*job]bool{}, 0, pidSet{}

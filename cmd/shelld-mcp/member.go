@@ -36,11 +36,12 @@ const claimKind = "mcp"
 type member struct {
 	// Immutable:
 	front   *front
+	ending  context.Context // done when the engine ends
 	dir     *session.Directory
 	program string // shelld, which starts the host of the session
 	params  schema.InitializeParams
 
-	// Guarded by the engine's mu:
+	// Used only by the holder of the engine's connecting:
 	id     string  // of the session; "": none yet
 	record *record // nil: none yet
 	was    wasRecord
@@ -80,8 +81,9 @@ func (m *member) lost(over bool) error {
 	return &lostError{text, client.ErrServerGone}
 }
 
-// joinSession makes this front end a client of the session, whose host it starts if there is none.
-func joinSession(f *front, p schema.InitializeParams) (*engine, error) {
+// joinSession makes this front end a client of the session, whose host it starts if there is none. It tries until ctx is
+// done.
+func joinSession(ctx context.Context, f *front, p schema.InitializeParams) (*engine, error) {
 	dir, err := session.Open("")
 	if err != nil {
 		return nil, err
@@ -95,19 +97,22 @@ func joinSession(f *front, p schema.InitializeParams) (*engine, error) {
 			p.RootDirectory = &here
 		}
 	}
-	over := make(chan struct{})
-	m := &member{front: f, dir: dir, program: program, params: p}
-	e := &engine{member: m, notice: f.notice, over: over}
-	if e.link, err = m.join(e, &e.info); err != nil {
+	ending, end := context.WithCancel(context.Background())
+	m := &member{front: f, ending: ending, dir: dir, program: program, params: p}
+	e := &engine{member: m, notice: f.notice, over: ending.Done(), connecting: make(chan struct{}, 1)}
+	l, err := m.join(ctx, e, &e.info)
+	if err != nil {
+		end()
 		m.record.close()
 		return nil, err
 	}
+	e.link.Store(l)
 	f.news.joined(f.cfg.session, m.was)
 	e.end = sync.OnceValue(func() error {
-		close(over)
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		m.leave(e.link)
+		end()
+		e.connecting <- struct{}{} // A call that connects gives up now.
+		defer func() { <-e.connecting }()
+		m.leave(e.link.Load())
 		return nil
 	})
 	return e, nil
@@ -131,16 +136,25 @@ func findShelld() (string, error) {
 	return path, nil
 }
 
-// join connects to the host of the session and initializes the connection.
-func (m *member) join(e *engine, info *schema.InitializeResult) (*link, error) {
-	s, err := m.connect()
+// join connects to the host of the session and initializes the connection. It gives up when ctx is done or the engine
+// ends.
+func (m *member) join(ctx context.Context, e *engine, info *schema.InitializeResult) (*link, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(m.ending, stop)()
+	s, err := m.connectUntil(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l := e.newLink(s.out, s.in)
+	// A request that is canceled still waits for its answer; only the end of the connection frees it.
+	inTime := context.AfterFunc(ctx, s.close)
 	if err = m.enter(l, info); err == nil {
 		m.streams = s
 		err = m.front.meetAll(l, m.record)
+	}
+	if !inTime() {
+		err = ctx.Err()
 	}
 	if err != nil {
 		s.close()
@@ -157,6 +171,30 @@ func (m *member) refused(err error) error {
 	}
 	name := m.front.cfg.session
 	return &lostError{fmt.Sprintf("the host of the session %s has closed the connection, or has ended, before it was of use; try again, and if that fails too, see its log %s", name, filepath.Join(m.dir.Path(), name, "host.log")), err}
+}
+
+// connectUntil is connect until ctx is done.
+func (m *member) connectUntil(ctx context.Context) (streams, error) {
+	type result struct {
+		streams
+		err error
+	}
+	got := make(chan result, 1)
+	go func() {
+		s, err := m.connect()
+		got <- result{s, err}
+	}()
+	select {
+	case r := <-got:
+		return r.streams, r.err
+	case <-ctx.Done():
+		go func() { // Connect cannot be canceled, but has limits of its own.
+			if r := <-got; r.err == nil {
+				r.close()
+			}
+		}()
+		return streams{}, ctx.Err()
+	}
 }
 
 // connect hands pipes over to the host of the session.
@@ -213,18 +251,23 @@ func (m *member) enter(l *link, info *schema.InitializeResult) error {
 }
 
 // returned connects again after the connection was lost, and has the next answer say what is left.
-func (m *member) returned(e *engine) (*link, error) {
+func (m *member) returned(ctx context.Context, e *engine) (*link, error) {
 	m.streams.close()
 	reap(m.streams.link.Host)
 	before := m.id
 	var info schema.InitializeResult
 	m.front.jobs.clear()
-	l, err := m.join(e, &info)
-	if err != nil {
-		return nil, &lostError{fmt.Sprintf("the session %s is gone, and cannot be started again: %v", m.front.cfg.session, err), err}
+	l, err := m.join(ctx, e, &info)
+	switch {
+	case err == nil:
+		m.front.news.returned(m.front.cfg.session, m.id != before)
+		return l, nil
+	case e.isOver():
+		return nil, m.lost(true)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
-	m.front.news.returned(m.front.cfg.session, m.id != before)
-	return l, nil
+	return nil, &lostError{fmt.Sprintf("the session %s is gone, and cannot be started again: %v", m.front.cfg.session, err), err}
 }
 
 // leaveTime is how long a host may take to let a client go.

@@ -250,7 +250,7 @@ func tryMember(t *testing.T, name, root string, flags ...string) (*front, error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newFront(cfg, slog.New(slog.DiscardHandler))
+	return newFront(t.Context(), cfg, slog.New(slog.DiscardHandler))
 }
 
 // TestTwoFronts has two front ends in one session: they do not replace each other, each gets all output, and each finds
@@ -427,6 +427,45 @@ func TestEndedSession(t *testing.T) {
 	}
 }
 
+// TestEndedMeanwhile ends the session while no front end uses it: the next start says once that its jobs are gone, unless
+// the model has seen the ends of all.
+func TestEndedMeanwhile(t *testing.T) {
+	t.Parallel()
+	name, root := newSession(t), t.TempDir()
+	const gone = "of before has ended, and all its jobs with it"
+	leave := func(p *process) {
+		t.Helper()
+		_ = p.in.Close()
+		if err := p.cmd.Wait(); err != nil || p.stderr.Len() > 0 {
+			t.Errorf("it ends with %v: %s", err, p.stderr.String())
+		}
+		ends(t, name)
+	}
+	p := startMember(t, name, root)
+	contains(t, p.says(1, "shell", `{"command":"exec cat","name":"dev"}`), "[job 1, running, waiting for input]")
+	leave(p)
+	p = startMember(t, name, root)
+	contains(t, p.says(1, "shell_jobs", `{}`), "The session "+name+" "+gone, noJobs)
+	if got := p.says(2, "shell_jobs", `{}`); got != noJobs {
+		t.Errorf("it is said again: %s", got)
+	}
+	contains(t, p.says(3, "shell", `{"command":"true","wait":"exit"}`), "[job 1, ended, exit code 0]")
+	p.settles()
+	leave(p)
+	d, err := session.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := d.Show(name); session.NotFound != kindIn(err) {
+		t.Errorf("the directory of the session is left: %+v, %v", e, err)
+	}
+	p = startMember(t, name, root)
+	if got := p.says(1, "shell_jobs", `{}`); got != noJobs {
+		t.Errorf("it has news of jobs whose ends were seen: %s", got)
+	}
+	leave(p)
+}
+
 // TestLeavingFront ends a front end in each way with a call in flight: the call is answered if possible, and the command
 // goes on in the session.
 func TestLeavingFront(t *testing.T) {
@@ -538,7 +577,7 @@ func TestUntoldAnswer(t *testing.T) {
 			h := startBareHost(t, beforeCallingAgain, asked.options(), "-tools", "compact", "-session", name, "-root", root)
 			h.front.log = slog.New(slog.DiscardHandler) // The host fails if an error is logged.
 			add[struct{}, struct{}](h.front, tool[struct{}]{name: "fails", asks: true, run: func(ctx context.Context, c *call, _ struct{}) (reply, error) {
-				contains(t, c.tellUntold(ctx, h.front.jobs.of(1), telling{maxBytes: 100}), "output")
+				contains(t, c.tellUntold(ctx, h.front.jobs.of(h.front.engine.link.Load(), 1), telling{maxBytes: 100}), "output")
 				return reply{}, fails(ctx, c)
 			}})
 			failed := h.fail("fails", args{})

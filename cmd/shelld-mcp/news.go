@@ -91,7 +91,7 @@ func (f *front) tidings(ctx context.Context, req *mcp.CallToolRequest, tool stri
 		return nil
 	}
 	c := f.newCall(req, tool, false)
-	if _, err := c.over(f.engine); err != nil {
+	if _, err := c.over(ctx, f.engine); err != nil {
 		return nil // The tool's own request has the same error.
 	}
 	if c.news = f.news.take(); c.news == nil {
@@ -130,7 +130,7 @@ func (c *call) tidingLines(ctx context.Context) (lines []string, err error) {
 			continue
 		}
 		c.meet(info)
-		if c.isNews(ctx, c.front.jobs.of(info.Handle), &info) {
+		if c.isNews(ctx, c.front.jobs.of(c.connection(), info.Handle), &info) {
 			lines = append(lines, c.tidingLine(info))
 		}
 	}

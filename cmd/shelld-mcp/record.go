@@ -20,11 +20,18 @@ import (
 //
 // The file begins with the session's id and the digest of its policy. After recordHead bytes there are 8 bytes for each
 // handle: twice the offset, 2 more so that it is not 0, and 1 more if the end was sent. So each change is one small write, which no kill divides.
-type record struct{ *session.Claim }
+//
+// As long as the end of a job was not sent, the record is to be kept when the session ends: the next start says so.
+type record struct {
+	*session.Claim
+
+	mu   sync.Mutex // held over a change
+	kept bool
+}
 
 const recordHead = 256
 
-func newRecord(c *session.Claim) *record { return &record{c} }
+func newRecord(c *session.Claim) *record { return &record{Claim: c} }
 
 func (r *record) close() {
 	if r != nil {
@@ -54,8 +61,13 @@ func (r *record) begin(id, digest string) (was wasRecord, err error) {
 			return was, err
 		}
 	}
-	_, err = r.WriteAt(fmt.Appendf(nil, "%-*s\n", recordHead-1, id+" "+digest), 0)
-	return was, err
+	if _, err = r.WriteAt(fmt.Appendf(nil, "%-*s\n", recordHead-1, id+" "+digest), 0); err != nil {
+		return was, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept = r.isOpen()
+	return was, r.Keep(r.kept)
 }
 
 // isOpen reports whether the record has a job whose end was not sent.
@@ -102,8 +114,16 @@ func (r *record) set(handle, next int64, ended bool) error {
 	}
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(v))
-	_, err := r.WriteAt(b[:], recordHead+8*handle)
-	return err
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := r.WriteAt(b[:], recordHead+8*handle); err != nil {
+		return err
+	}
+	if open := r.isOpen(); open != r.kept {
+		r.kept = open
+		return r.Keep(open)
+	}
+	return nil
 }
 
 // A place is how far a job has been sent to the host of MCP: the record has it. Its lock is not j.reading, which is held

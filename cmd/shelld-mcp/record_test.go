@@ -31,8 +31,9 @@ func TestRecord(t *testing.T) {
 	}
 	begins("first", wasNone)
 	f := &front{engine: &engine{member: &member{}}, jobs: newLedger(), log: slog.New(slog.DiscardHandler)}
-	f.jobs.use(r)
-	j := f.jobs.started(&schema.JobInfo{Handle: 3, PID: 4711, Mode: schema.ModePty}, "")
+	l := &link{}
+	f.jobs.use(l, r)
+	j := f.jobs.started(l, &schema.JobInfo{Handle: 3, PID: 4711, Mode: schema.ModePty}, "")
 	takes := func(to int64, exit *schema.Exit) *call {
 		c := &call{front: f}
 		j.reading.Lock()
@@ -72,6 +73,25 @@ func TestRecord(t *testing.T) {
 	f.jobs.clear()
 	late.written()
 	has(0, false)
+
+	// Nor does an answer that came before the loss and is handled after it.
+	again := &link{}
+	for _, now := range []*link{nil, again} {
+		if now != nil {
+			f.jobs.use(now, r)
+		}
+		j = f.jobs.started(l, &schema.JobInfo{Handle: 3, PID: 4711, Mode: schema.ModePty, Name: new("old")}, "")
+		takes(600, &schema.Exit{}).written()
+		has(0, false)
+		if f.jobs.given(3) || f.jobs.knows(3) || f.jobs.bySession("old") != nil || j.session != "old" {
+			t.Error("the ledger has a job of the lost connection")
+		}
+	}
+	j = f.jobs.started(again, &schema.JobInfo{Handle: 3, PID: 4712, Mode: schema.ModePty}, "")
+	f.jobs.close(l, 3)
+	if f.jobs.of(again, 3) != j || f.jobs.of(l, 3) == j || f.jobs.isClosed[j] {
+		t.Error("the lost connection reaches a job of the new one")
+	}
 }
 
 // TestRefusedMember has a host close the connection before it is initialized: that is not the end of shelld-mcp.

@@ -96,7 +96,7 @@ func hintText(h *schema.Hint) string {
 
 // hint returns the reason if a shell could not run a job's command, by its exit code (126 or 127).
 func (c *call) hint(ctx context.Context, j *job, e *schema.Exit) *schema.Hint {
-	if e == nil || e.Code == nil || *e.Code != 126 && *e.Code != 127 {
+	if !couldNotRun(e) {
 		return nil
 	}
 	// The event follows the output that it belongs to, so it may come after the answer.
@@ -109,11 +109,14 @@ func (c *call) hint(ctx context.Context, j *job, e *schema.Exit) *schema.Hint {
 	return nil
 }
 
+// couldNotRun reports whether an exit, which may be nil, has a code with which a shell says that it could not run a command.
+func couldNotRun(e *schema.Exit) bool {
+	return e != nil && e.Code != nil && (*e.Code == 126 || *e.Code == 127)
+}
+
 // gone returns a channel that is closed when the connection of a call that has made a request is lost.
 func (c *call) gone() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.link.client.Done()
+	return c.connection().client.Done()
 }
 
 // asking reports whether a job does nothing but wait for input, and returns the prompt that it shows.
