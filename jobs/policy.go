@@ -152,9 +152,12 @@ func (c *CommandPolicy) expand(command *string) *string {
 
 // A SecretPolicy determines who types the passwords that programs ask for.
 type SecretPolicy struct {
-	Ask        bool // ask the client for them
-	ClientOnly bool // only the person at the client may type them
+	Ask        bool        // ask the client for them
+	Asks       func() bool // with Ask: whether a client is there that can be asked; nil: always. It is called in turns
+	ClientOnly bool        // only the person at the client may type them
 }
+
+func (p *SecretPolicy) asks() bool { return p.Ask && (p.Asks == nil || p.Asks()) }
 
 // Steers reports whether a variable of this name can change which commands run.
 func Steers(name string) bool { return roots.Steers(name) || roots.Steers(proc.NameKey(name)) }

@@ -37,7 +37,7 @@ var hiddenAfter = []time.Duration{
 
 // asksSecrets reports whether the client is to be asked for the passwords of this job.
 func (p *waitingPart) asksSecrets() bool {
-	return p.j.mgr.settings.secrets.Ask && p.j.term != nil && p.j.canWait()
+	return p.j.mgr.settings.secrets.asks() && p.j.term != nil && p.j.canWait()
 }
 
 // watchesEcho reports whether the echo setting matters: the client is to be asked for passwords, or input is queued
@@ -160,7 +160,7 @@ func (p *waitingPart) deny(q *queued) *Error {
 		return nil
 	}
 	what := "wait until it is answered"
-	if !pr.Ask {
+	if !pr.asks() {
 		what = "this client does not support client/secret"
 	}
 	sent := "nothing was sent"

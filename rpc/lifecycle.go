@@ -188,6 +188,7 @@ func (s *Server) configureJobs(p *schema.InitializeParams) error {
 		Persist: s.persist(or(o.Persist, schema.PersistOptions{})),
 		Secrets: jobs.SecretPolicy{
 			Ask:        s.in.shared || or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false), // A later client may have a person.
+			Asks:       s.in.asksSecrets(),
 			ClientOnly: or(o.SecretInput, schema.SecretInputAny) == schema.SecretInputClientOnly,
 		},
 		Confirm:  s.confirmPolicy(p),

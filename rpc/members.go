@@ -138,6 +138,9 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 	ss.last++
 	s.attendee.number, s.attendee.given, s.attendee.name = ss.last, id, cmp.Or(id, "client-"+strconv.Itoa(ss.last))
 	ss.clients = append(slices.Clone(ss.clients), s)
+	if s.attendee.person {
+		ss.persons.Add(1)
+	}
 	ss.mu.Unlock()
 	if id != "" {
 		ss.known[id] = &visitor{}
@@ -156,6 +159,7 @@ func (ss *Session) enter(s *Server, id string) (attached schema.SessionAttached,
 		}
 		if s.attendee.person {
 			f.askAgain()
+			j.Info() // a turn, in which the job begins to look for a prompt
 		}
 	}
 	ss.tell(s, "session/clientJoined", schema.SessionClientJoinedParams{Client: s.client(nil)})
@@ -193,6 +197,9 @@ func (ss *Session) leaves(s *Server, reason schema.SessionLeaveReason) {
 	s.out.leave()
 	ss.mu.Lock()
 	ss.clients = slices.DeleteFunc(slices.Clone(ss.clients), func(c *Server) bool { return c == s })
+	if s.attendee.person {
+		ss.persons.Add(-1)
+	}
 	ending := ss.ending
 	ss.mu.Unlock()
 	if ending {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"shelld.dev/shelld/jobs"
@@ -54,6 +55,8 @@ type Session struct {
 	open    int       // connections, with those that have not initialized yet
 	idle    *time.Timer
 	ending  bool
+
+	persons atomic.Int32 // clients that answer for a person when a program asks for a password
 }
 
 // A visitor is a client with an id that is or has been in the session.
@@ -248,3 +251,12 @@ func (s *Server) cancelLooks() {
 
 // looks are the requests that change nothing, and may take long.
 var looks = map[string]bool{"job/wait": true, "job/read": true, "job/search": true, "job/screen": true, "env/get": true, "env/list": true}
+
+// asksSecrets returns a function that reports whether a client has a person for passwords: to look for the prompts costs
+// two switches of a thread for each input. nil: the only client says so once.
+func (ss *Session) asksSecrets() func() bool {
+	if !ss.shared {
+		return nil
+	}
+	return func() bool { return ss.persons.Load() > 0 }
+}
