@@ -82,10 +82,8 @@ class Run(unittest.IsolatedAsyncioTestCase):
         command = marker()
         result = await self.shelld.run(f"{command} > /dev/null 2>&1 & echo begun")
         self.assertEqual((result.stdout, result.ok, result.background), ("begun\n", True, True))
-        left = processes(command)
-        self.assertEqual(len(left), 1)
-        await (await self.shelld.job(result.job)).kill()
-        wait_until_gone(*left)
+        report = await (await self.shelld.job(result.job)).kill()
+        self.assertEqual((len(report["killed"]), processes(command)), (1, []))
 
     async def test_options(self):
         result = await self.shelld.run("pwd; echo $A", cwd="/", env={"A": "1"}, mode="pty")
