@@ -54,7 +54,7 @@ test('the messages of the conformance sessions have the generated types', { time
 /** Whether a message on a page is the client's: its answers are those to ids that the server has chosen. */
 function ofClient({ id, method }: { id?: unknown; method?: string }): boolean {
   if (method === undefined) return typeof id === 'string';
-  return !/^(client\/|log\/|job\/(started|output|patternMatched|watchRemoved|stateChanged|screenChanged|waitingForInput|commandFinished|exited|closed)$)/.test(method) && !(method.startsWith('$') && id === undefined);
+  return !/^(client\/|log\/|session\/(clientJoined|clientLeft|replaced)$|job\/(started|output|patternMatched|watchRemoved|stateChanged|screenChanged|waitingForInput|commandFinished|inputChanged|exited|closed)$)/.test(method) && !(method.startsWith('$') && id === undefined);
 }
 
 /** Sessions send malformed messages, too. */
