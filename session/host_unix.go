@@ -21,11 +21,13 @@ import (
 
 // The limits of what other processes of the user can make a host do.
 const (
-	maxClients = 1000            // attached at a time
-	maxAsking  = 64              // connections that have not sent their first message yet
-	firstTime  = 5 * time.Second // for that message, and for a front to take what is sent to it
-	checkTime  = time.Minute     // between two checks of the socket
+	maxAsking = 64              // connections that have not sent their first message yet
+	firstTime = 5 * time.Second // for that message, and for a front to take what is sent to it
+	checkTime = time.Minute     // between two checks of the socket
 )
+
+// maxClients is how many clients may be attached at a time. Tests lower it.
+var maxClients = 1000
 
 // HostOptions describe a host.
 type HostOptions struct {

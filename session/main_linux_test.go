@@ -45,15 +45,15 @@ func hostMain(dir, name string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if name == "crowded" {
+		maxClients = 2
+	}
 	h, err := d.Listen(HostOptions{Name: name, Info: Info{Version: "test", Protocol: "1"}, Status: func() any { return "fine" }}, slog.LevelWarn)
 	if err != nil {
 		return 1
 	}
 	if name == "fails" {
 		return 2 + len(fmt.Sprint(h.Fail(errors.New("it has no wish to"))))
-	}
-	if name == "crowded" {
-		h.clients = make(chan struct{}, 2)
 	}
 	h.Ready()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
