@@ -253,7 +253,6 @@ func (m *member) enter(l *link, info *schema.InitializeResult) error {
 // returned connects again after the connection was lost, and has the next answer say what is left.
 func (m *member) returned(ctx context.Context, e *engine) (*link, error) {
 	m.streams.close()
-	reap(m.streams.link.Host)
 	before := m.id
 	var info schema.InitializeResult
 	m.front.jobs.clear()
@@ -283,16 +282,4 @@ func (m *member) leave(l *link) {
 	}
 	m.streams.close()
 	<-l.client.Done()
-}
-
-// reap removes an ended host from the list of processes, if this process has started it.
-func reap(pid int) {
-	if pid <= 0 {
-		return
-	}
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return
-	}
-	go func() { _, _ = p.Wait() }() // An error means that it was reaped.
 }
